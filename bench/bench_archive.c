@@ -48,29 +48,30 @@ typedef struct {
 } set;
 static const set sets[] = {{"cube", cube}, {"sphere", sphere}, {"clustered", clustered}};
 
-static void stream(const set *of, size_t objectives, uint64_t points) {
+static void stream(const set *distribution, size_t objectives, uint64_t points) {
     tn_archive archive;
     tn_archive_begin(&archive, objectives);
     double started = tn_clock_seconds();
     for (uint64_t i = 0; i < points; i++) {
         tn_point point = {.id = i};
-        of->draw(point.value, objectives);
+        distribution->draw(point.value, objectives);
         if (tn_archive_offer(&archive, &point, NULL) != TN_OK) exit(1);
     }
     double seconds = tn_clock_seconds() - started;
-    printf("archive %-10s %zu objectives: %8llu points, front %8zu, %9.3f s, %8.2f us a point\n", of->name,
-           objectives, (unsigned long long)points, archive.count, seconds, 1e6 * seconds / (double)points);
+    printf("archive %-10s %zu objectives: %8llu points, front %8zu, %9.3f s, %8.2f us a point\n",
+           distribution->name, objectives, (unsigned long long)points, archive.count, seconds,
+           1e6 * seconds / (double)points);
     tn_archive_free(&archive);
 }
 
-static void volume(const set *of, size_t objectives, size_t points) {
+static void volume(const set *distribution, size_t objectives, size_t points) {
     double *point = NULL, value;
     if (TN_ALLOC(points * objectives, &point, NULL) != TN_OK) exit(1);
-    for (size_t i = 0; i < points; i++) of->draw(point + i * objectives, objectives);
+    for (size_t i = 0; i < points; i++) distribution->draw(point + i * objectives, objectives);
     double started = tn_clock_seconds();
     if (tn_wfg_volume(point, points, objectives, &value, NULL) != TN_OK) exit(1);
-    printf("volume  %-10s %zu objectives: %8zu points, %.9f, %9.3f s\n", of->name, objectives, points, value,
-           tn_clock_seconds() - started);
+    printf("volume  %-10s %zu objectives: %8zu points, %.9f, %9.3f s\n", distribution->name, objectives,
+           points, value, tn_clock_seconds() - started);
     tn_free(point);
 }
 

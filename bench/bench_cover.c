@@ -51,23 +51,23 @@ static void draw_digits(const tn_space *space, uint64_t i, uint64_t seed, uint64
     }
 }
 
-static tn_status draw(const tn_space *space, tn_archive *front, const double *factor, uint64_t from,
-                      uint64_t to, uint64_t seed, uint64_t builds, tally *of, tn_error *error) {
+static tn_status draw(const tn_space *space, tn_archive *front, const double *factor, uint64_t begin,
+                      uint64_t end, uint64_t seed, uint64_t builds, tally *counts, tn_error *error) {
     tn_evaluator *evaluator;
     TN_TRY(tn_evaluator_new(space, &evaluator, error));
     tn_status status = TN_OK;
-    for (uint64_t i = from; status == TN_OK && i < to; i++) {
+    for (uint64_t i = begin; status == TN_OK && i < end; i++) {
         uint32_t digit[TN_AXES_MOST], cause;
         tn_evaluation evaluation;
         tn_point point;
         draw_digits(space, i, seed, builds, digit);
         status = tn_evaluate_digits(evaluator, digit, &evaluation, &cause, error);
         if (status != TN_OK || cause != TN_CAUSE_NONE) continue;
-        of->feasible++;
+        counts->feasible++;
         tn_space_point(space, &evaluation, 0, &point);
         for (size_t k = 0; k < space->objectives; k++)
             point.value[k] *= space->objective[k]->maximise ? 1 / factor[k] : factor[k];
-        of->uncovered += !tn_archive_covers(front, point.value);
+        counts->uncovered += !tn_archive_covers(front, point.value);
     }
     tn_evaluator_free(evaluator);
     return status;

@@ -75,18 +75,18 @@ static int write_design(const char *path, const sample *list, int count) {
 static int read_report(const char *path, sample *list, int count) {
     FILE *file = fopen(path, "r");
     char line[LINE], name[LINE];
-    int at = -1, seen = 0;
+    int index = -1, seen = 0;
     uint64_t cells;
     if (!file) return 0;
     while (fgets(line, sizeof line, file)) {
-        if (sscanf(line, "=== m%d ===", &at) == 1) {
-            if (at >= count) at = -1;
-            seen += at >= 0;
+        if (sscanf(line, "=== m%d ===", &index) == 1) {
+            if (index >= count) index = -1;
+            seen += index >= 0;
             continue;
         }
-        if (strncmp(line, "===", 3) == 0) at = -1;
-        if (at < 0 || sscanf(line, "%255s %" SCNu64, name, &cells) != 2) continue;
-        tn_blocks *got = &list[at].inferred;
+        if (strncmp(line, "===", 3) == 0) index = -1;
+        if (index < 0 || sscanf(line, "%255s %" SCNu64, name, &cells) != 2) continue;
+        tn_blocks *got = &list[index].inferred;
         if (strcmp(name, "RAMB18E2") == 0) got->bram18 += cells;
         if (strcmp(name, "RAMB36E2") == 0) got->bram36 += cells;
         if (strcmp(name, "URAM288") == 0) got->uram += cells;
@@ -114,9 +114,9 @@ static int infer(sample *list, int count) {
     return seen;
 }
 
-static const char *text(const tn_blocks *of, char *out) {
+static const char *text(const tn_blocks *blocks, char *out) {
     snprintf(out, LINE, "%" PRIu64 " BRAM18, %" PRIu64 " BRAM36, %" PRIu64 " URAM, %" PRIu64 " LUT",
-             of->bram18, of->bram36, of->uram, of->lutram);
+             blocks->bram18, blocks->bram36, blocks->uram, blocks->lutram);
     return out;
 }
 
@@ -140,14 +140,14 @@ int main(int argc, char **argv) {
     int count = argc > 1 ? atoi(argv[1]) : 200;
     if (argc > 2) state = strtoull(argv[2], NULL, 10) * 2 + 1;
     if (count < 1 || count > MOST) count = MOST;
-    clock_t from = clock();
+    clock_t start = clock();
     for (int i = 0; i < count; i++) {
         list[i] = draw();
         if (tn_memory_blocks(TN_GEOMETRY_YOSYS, list[i].style, list[i].width, list[i].depth, false,
                              &list[i].predicted, NULL) != TN_OK)
             return EXIT_FAILURE;
     }
-    printf("%d memories predicted in %.0f us\n", count, 1e6 * (double)(clock() - from) / CLOCKS_PER_SEC);
+    printf("%d memories predicted in %.0f us\n", count, 1e6 * (double)(clock() - start) / CLOCKS_PER_SEC);
     if (system("yosys -V >/dev/null 2>&1") != 0) {
         printf("SKIPPED: Yosys is absent, so predictions are not compared (package yosys)\n");
         return EXIT_SUCCESS;

@@ -10,19 +10,19 @@
 static tn_status fresh(tn_workload *workload, tn_build build, const char *name, tn_error *error) {
     uint64_t builds = 0;
     tn_price price;
-    double from = tn_clock_seconds();
+    double start = tn_clock_seconds();
     for (build.rows = 1; build.rows <= 24; build.rows++)
         for (build.columns = 1; build.columns <= 24; build.columns++)
             for (build.reduction = 1; build.reduction <= 24; build.reduction++, builds++)
                 TN_TRY(tn_price_step(workload, &build, &price, error));
-    printf("%-32s %8.2f us a build\n", name, 1e6 * (tn_clock_seconds() - from) / (double)builds);
+    printf("%-32s %8.2f us a build\n", name, 1e6 * (tn_clock_seconds() - start) / (double)builds);
     return TN_OK;
 }
 
 static tn_status swept(tn_workload *workload, tn_build build, tn_error *error) {
     uint64_t builds = 0;
     tn_price price;
-    double from = tn_clock_seconds();
+    double start = tn_clock_seconds();
     for (build.rows = 1; build.rows <= 16; build.rows *= 2)
         for (build.columns = 1; build.columns <= 8; build.columns *= 2)
             for (build.reduction = 1; build.reduction <= 16; build.reduction *= 2)
@@ -33,7 +33,8 @@ static tn_status swept(tn_workload *workload, tn_build build, tn_error *error) {
                                 for (build.group = 1; build.group <= 6; build.group += 5, builds++)
                                     TN_TRY(tn_price_step(workload, &build, &price, error));
     printf("%-32s %8.2f us a build, %.0f builds a second\n", "the demo's builds of one model",
-           1e6 * (tn_clock_seconds() - from) / (double)builds, (double)builds / (tn_clock_seconds() - from));
+           1e6 * (tn_clock_seconds() - start) / (double)builds,
+           (double)builds / (tn_clock_seconds() - start));
     return TN_OK;
 }
 
@@ -47,11 +48,11 @@ static tn_status bench(tn_arena *arena, tn_program_cache *cache, tn_error *error
     TN_TRY(tn_model_load("atis-2enc", NULL, 0, arena, &model, error));
     TN_TRY(tn_step_build(model, cache, arena, &step, error));
     TN_TRY(tn_build_decode(NULL, arena, &build, error));
-    double from = tn_clock_seconds();
+    double start = tn_clock_seconds();
     TN_TRY(tn_workload_prepare(&step, device, arena, &workload, error));
     tn_price price;
     TN_TRY(tn_price_step(workload, &build, &price, error));
-    printf("%-32s %8.2f us\n", "prepare and first price", 1e6 * (tn_clock_seconds() - from));
+    printf("%-32s %8.2f us\n", "prepare and first price", 1e6 * (tn_clock_seconds() - start));
     TN_TRY(fresh(workload, build, "new parallelism, sequential", error));
     build.schedule = TN_SCHEDULE_PARALLEL;
     TN_TRY(fresh(workload, build, "new parallelism, parallel", error));

@@ -50,8 +50,8 @@ static double seconds_per_step(tn_trainer *trainer, int steps, tn_step_result *r
 /* Multiply-adds a second that the processor's widest vectors do out of registers: the peak of one core. */
 typedef float lanes __attribute__((vector_size(64)));
 __attribute__((target_clones("avx512f", "arch=haswell", "default"), optimize("fp-contract=fast"))) static void
-multiply_add(uint64_t rounds, const lanes *by, const lanes *and, lanes *result) {
-    const lanes factor = *by, term = *and;
+multiply_add(uint64_t rounds, const lanes *this_lanes, const lanes *and, lanes *result) {
+    const lanes factor = *this_lanes, term = *and;
     enum { CHAINS = 12 }; /* to hide the latency of each */
     lanes sum[CHAINS];
     for (int i = 0; i < CHAINS; i++) sum[i] = term * (float)i;

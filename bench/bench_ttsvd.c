@@ -43,9 +43,9 @@ static tn_status decompose(const double *w, const uint64_t *mode, size_t count, 
     for (size_t k = 0; k < count; k++) caps[k] = cap;
     tn_train_rule rule = {.cap = caps, .seed = 1};
     tn_train train;
-    double from = tn_clock_seconds();
+    double start = tn_clock_seconds();
     TN_TRY(tn_train_decompose(w, mode, count, &rule, &train, error));
-    *time = tn_clock_seconds() - from;
+    *time = tn_clock_seconds() - start;
     *relative = sqrt(train.squared_loss / train.squared_norm);
     tn_train_free(&train);
     return TN_OK;
@@ -82,13 +82,13 @@ static tn_status plain_sequence(const double *w, double *time, tn_error *error) 
     int rank = 1, columns = SIDE * SIDE;
     TN_TRY(TN_ALLOC(SIDE * SIDE, &rest, error));
     memcpy(rest, w, SIDE * SIDE * sizeof *w);
-    double from = tn_clock_seconds();
+    double start = tn_clock_seconds();
     tn_status status = TN_OK;
     for (int k = 0; k + 1 < MODES && status == TN_OK; k++) {
         columns /= (int)modes[k];
         status = plain_cut(rank * (int)modes[k], columns, rest, &rank, error);
     }
-    *time = tn_clock_seconds() - from;
+    *time = tn_clock_seconds() - start;
     tn_free(rest);
     return status;
 }
@@ -137,10 +137,10 @@ static tn_status bench_candidates(const double *w, tn_error *error) {
     static const uint64_t ranks[] = {1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48};
     enum { RANKS = sizeof ranks / sizeof *ranks };
     tn_middle_cut halves;
-    double from = tn_clock_seconds();
+    double start = tn_clock_seconds();
     TN_TRY(tn_middle_cut_make(w, SIDE, SIDE, SIDE, 1, 48, TN_SVD_AUTO, 1, NULL, &halves, error));
-    printf("shared first cut of 768 x 768    %8.1f ms\n", 1e3 * (tn_clock_seconds() - from));
-    from = tn_clock_seconds();
+    printf("shared first cut of 768 x 768    %8.1f ms\n", 1e3 * (tn_clock_seconds() - start));
+    start = tn_clock_seconds();
     tn_status status = TN_OK;
     for (size_t f = 0; f < 3; f++)
         for (size_t r = 0; r < RANKS && status == TN_OK; r++) {
@@ -151,7 +151,8 @@ static tn_status bench_candidates(const double *w, tn_error *error) {
             status = tn_middle_cut_train(&halves, &foldings[f], cap, -1, &met, &train, error);
             tn_train_free(&train);
         }
-    printf("  each folding and rank behind it %7.2f ms\n", 1e3 * (tn_clock_seconds() - from) / (3.0 * RANKS));
+    printf("  each folding and rank behind it %7.2f ms\n",
+           1e3 * (tn_clock_seconds() - start) / (3.0 * RANKS));
     tn_middle_cut_free(&halves);
     return status;
 }
@@ -180,10 +181,10 @@ static tn_status bench_allocation(size_t costs, tn_error *error) {
     }
     tn_knapsack choices = {LAYERS, costs, first, objective, cost, 0};
     tn_allocation a;
-    double from = tn_clock_seconds();
+    double start = tn_clock_seconds();
     TN_TRY(tn_allocate(&choices, budget, 0, &a, error));
-    printf("38 layers x 40 candidates, %zu budgets %6.3f s, %s, gap %.2g\n", costs, tn_clock_seconds() - from,
-           a.exact ? "exact" : "thinned", a.gap);
+    printf("38 layers x 40 candidates, %zu budgets %6.3f s, %s, gap %.2g\n", costs,
+           tn_clock_seconds() - start, a.exact ? "exact" : "thinned", a.gap);
     tn_allocation_free(&a);
     return TN_OK;
 }

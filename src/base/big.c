@@ -39,11 +39,11 @@ bool tn_big_count(const tn_big *number, uint64_t *value) {
 }
 
 const char *tn_big_text(const tn_big *number, char text[TN_BIG_TEXT]) {
-    size_t at = 0;
+    size_t index = 0;
     if (number->limbs == 0) return strcpy(text, "0");
     for (size_t i = number->limbs; i-- > 0;)
-        at += (size_t)snprintf(text + at, TN_BIG_TEXT - at,
-                               i + 1 == number->limbs ? "%" PRIu32 : "%09" PRIu32, number->limb[i]);
+        index += (size_t)snprintf(text + index, TN_BIG_TEXT - index,
+                                  i + 1 == number->limbs ? "%" PRIu32 : "%09" PRIu32, number->limb[i]);
     return text;
 }
 

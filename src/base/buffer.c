@@ -14,10 +14,10 @@ static char *room(tn_buffer *buffer, size_t length) {
 }
 
 void tn_buffer_bytes(tn_buffer *buffer, const void *bytes, size_t length) {
-    char *to = room(buffer, length);
-    if (!to) return;
-    if (length) memcpy(to, bytes, length);
-    to[length] = '\0';
+    char *target = room(buffer, length);
+    if (!target) return;
+    if (length) memcpy(target, bytes, length);
+    target[length] = '\0';
     buffer->length += length;
 }
 
@@ -37,9 +37,9 @@ void tn_buffer_format_list(tn_buffer *buffer, const char *format, va_list argume
     va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
-    char *to = length < 0 ? NULL : room(buffer, (size_t)length);
-    if (to) {
-        vsnprintf(to, (size_t)length + 1, format, again);
+    char *target = length < 0 ? NULL : room(buffer, (size_t)length);
+    if (target) {
+        vsnprintf(target, (size_t)length + 1, format, again);
         buffer->length += (size_t)length;
     }
     va_end(again);

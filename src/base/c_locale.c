@@ -5,13 +5,13 @@
 
 tn_c_locale tn_c_locale_enter(void) {
     tn_c_locale locale = {newlocale(LC_ALL_MASK, "C", (locale_t)0), (locale_t)0};
-    if (locale.own) locale.before = uselocale(locale.own);
+    if (locale.own) locale.previous = uselocale(locale.own);
     return locale;
 }
 
 void tn_c_locale_leave(tn_c_locale locale) {
     if (!locale.own) return;
-    uselocale(locale.before);
+    uselocale(locale.previous);
     freelocale(locale.own);
 }
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 typedef struct tn_c_locale {
-    locale_t own, before;
+    locale_t own, previous;
 } tn_c_locale;
 
 tn_c_locale tn_c_locale_enter(void);

@@ -89,16 +89,16 @@ static int start(const channel *pipes, const char *folder, const char *const *ar
 }
 
 /* Reads what has come on one pipe; false at its end. */
-static bool drain(int from, tn_buffer *into) {
+static bool drain(int descriptor, tn_buffer *target) {
     char bytes[65536];
-    ssize_t got = read(from, bytes, sizeof bytes);
-    if (got > 0) tn_buffer_bytes(into, bytes, (size_t)got);
+    ssize_t got = read(descriptor, bytes, sizeof bytes);
+    if (got > 0) tn_buffer_bytes(target, bytes, (size_t)got);
     return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
 static tn_status collect(channel *pipes, tn_child *child, const tn_child_listener *listener,
                          tn_error *error) {
-    tn_buffer *into[] = {&child->out, &child->err};
+    tn_buffer *target[] = {&child->out, &child->err};
     while (pipes[OUT].end[0] >= 0 || pipes[ERR].end[0] >= 0) {
         struct pollfd wait_for[] = {{.fd = pipes[OUT].end[0], .events = POLLIN},
                                     {.fd = pipes[ERR].end[0], .events = POLLIN}};
@@ -106,7 +106,7 @@ static tn_status collect(channel *pipes, tn_child *child, const tn_child_listene
         if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "interrupted");
         if (ready < 0 && errno != EINTR) return tn_fail_system(error, NULL, errno, "waiting for a program");
         for (int i = 0; ready > 0 && i < 2; i++)
-            if (wait_for[i].revents && !drain(wait_for[i].fd, into[i])) close_end(&pipes[i].end[0]);
+            if (wait_for[i].revents && !drain(wait_for[i].fd, target[i])) close_end(&pipes[i].end[0]);
         if (child->out.status != TN_OK || child->err.status != TN_OK)
             return tn_fail(error, TN_MEMORY, "no memory for what a program printed");
         if (listener && ready > 0 && wait_for[OUT].revents) listener->heard(listener->user, &child->out);

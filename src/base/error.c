@@ -9,13 +9,13 @@
 #include <string.h>
 
 TN_PRINTF(4, 0)
-static tn_status record(tn_error *error, tn_status status, tn_position at, const char *format,
+static tn_status record(tn_error *error, tn_status status, tn_position position, const char *format,
                         va_list arguments) {
     if (error) {
         error->status = status;
-        error->line = at.line;
-        error->column = at.column;
-        snprintf(error->file, sizeof error->file, "%s", at.file ? at.file : "");
+        error->line = position.line;
+        error->column = position.column;
+        snprintf(error->file, sizeof error->file, "%s", position.file ? position.file : "");
         tn_c_locale locale = tn_c_locale_enter();
         vsnprintf(error->message, sizeof error->message, format, arguments);
         tn_c_locale_leave(locale);
@@ -31,10 +31,10 @@ tn_status tn_fail(tn_error *error, tn_status status, const char *format, ...) {
     return status;
 }
 
-tn_status tn_fail_at(tn_error *error, tn_status status, tn_position at, const char *format, ...) {
+tn_status tn_fail_at(tn_error *error, tn_status status, tn_position position, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    record(error, status, at, format, arguments);
+    record(error, status, position, format, arguments);
     va_end(arguments);
     return status;
 }
@@ -56,10 +56,11 @@ tn_status tn_fail_reading(tn_error *error, const char *file, int error_number, c
 
 /* File names and what is quoted from input must not break the line or steer a terminal. */
 static void hide_control_characters(char *text) {
-    for (unsigned char *at = (unsigned char *)text; *at; at++) {
-        bool second_block = at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0; /* U+0080 to U+009F in UTF-8 */
-        if (*at < 0x20 || *at == 0x7f || second_block) *at = '?';
-        if (second_block) *++at = '?';
+    for (unsigned char *cursor = (unsigned char *)text; *cursor; cursor++) {
+        bool second_block =
+            cursor[0] == 0xc2 && cursor[1] >= 0x80 && cursor[1] < 0xa0; /* U+0080 to U+009F in UTF-8 */
+        if (*cursor < 0x20 || *cursor == 0x7f || second_block) *cursor = '?';
+        if (second_block) *++cursor = '?';
     }
 }
 
@@ -73,11 +74,11 @@ void tn_error_text(const tn_error *error, char *text, unsigned long capacity) {
     hide_control_characters(text);
 }
 
-tn_status tn_fail_placed(tn_error *error, tn_status status, tn_position at) {
+tn_status tn_fail_placed(tn_error *error, tn_status status, tn_position position) {
     if (status != TN_INPUT && status != TN_LIMIT && status != TN_OVERFLOW) return status;
     if (!error || error->line || error->file[0]) return status;
-    error->line = at.line;
-    error->column = at.column;
-    snprintf(error->file, sizeof error->file, "%s", at.file ? at.file : "");
+    error->line = position.line;
+    error->column = position.column;
+    snprintf(error->file, sizeof error->file, "%s", position.file ? position.file : "");
     return status;
 }

@@ -43,7 +43,7 @@ typedef struct tn_error {
 /* Records the error and returns `status`. `error` may be NULL. Message style: "what is wrong; what would be
  * right". */
 tn_status tn_fail(tn_error *error, tn_status status, const char *format, ...) TN_PRINTF(3, 4);
-tn_status tn_fail_at(tn_error *error, tn_status status, tn_position at, const char *format, ...)
+tn_status tn_fail_at(tn_error *error, tn_status status, tn_position position, const char *format, ...)
     TN_PRINTF(4, 5);
 /* As above with ": " and the system's text for errno behind the message. Status TN_MEMORY for ENOMEM, else
  * TN_IO. */
@@ -68,6 +68,6 @@ TN_PUBLIC_END
 /* The place of an error in its input, added where whoever found it could not know. */
 
 /* Adds the place to an error about an input that has none; returns `status`, as it is for all others. */
-tn_status tn_fail_placed(tn_error *error, tn_status status, tn_position at);
+tn_status tn_fail_placed(tn_error *error, tn_status status, tn_position position);
 
 #endif

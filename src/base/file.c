@@ -286,11 +286,12 @@ static long living_holder(int file) {
 }
 
 static tn_status refuse(int file, const char *path, tn_error *error) {
-    const tn_position at = {.file = path};
+    const tn_position position = {.file = path};
     long process = living_holder(file);
     if (!process)
-        return tn_fail_at(error, TN_IO, at, "another process writes in this folder; wait until it has ended");
-    return tn_fail_at(error, TN_IO, at, "process %ld writes in this folder; wait until it has ended",
+        return tn_fail_at(error, TN_IO, position,
+                          "another process writes in this folder; wait until it has ended");
+    return tn_fail_at(error, TN_IO, position, "process %ld writes in this folder; wait until it has ended",
                       process);
 }
 

@@ -8,9 +8,9 @@
 
 #include <stddef.h>
 
-/* *value of the curve through the `count` points (x[i], y[i]), x strictly rising, at `at` within them. TN_INPUT for
+/* *value of the curve through the `count` points (x[i], y[i]), x strictly rising, at `point` within them. TN_INPUT for
  * fewer than 2 points or outside of them. */
-tn_status tn_monotone_at(const double *x, const double *y, size_t count, double at, double *value,
+tn_status tn_monotone_at(const double *x, const double *y, size_t count, double point, double *value,
                          tn_error *error);
 
 #endif

@@ -77,10 +77,11 @@ tn_status tn_name_index_new(tn_name_index *index, size_t most, tn_arena *arena, 
 /* The slot of the name, or the free one where it belongs. */
 static struct tn_name_slot *slot_of(const tn_name_index *index, const char *name) {
     uint64_t hash = 0xcbf29ce484222325u;
-    for (const char *at = name; *at; at++) hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
-    uint32_t mask = index->slots - 1, at = (uint32_t)(hash ^ hash >> 32) & mask;
-    while (index->slot[at].name && strcmp(index->slot[at].name, name) != 0) at = (at + 1) & mask;
-    return &index->slot[at];
+    for (const char *cursor = name; *cursor; cursor++)
+        hash = (hash ^ (unsigned char)*cursor) * 0x100000001b3u;
+    uint32_t mask = index->slots - 1, place = (uint32_t)(hash ^ hash >> 32) & mask;
+    while (index->slot[place].name && strcmp(index->slot[place].name, name) != 0) place = (place + 1) & mask;
+    return &index->slot[place];
 }
 
 uint32_t tn_name_index_find(const tn_name_index *index, const char *name) {

@@ -23,12 +23,12 @@ typedef tn_status visitor(const char *root, void *user, bool *stop, tn_error *er
 
 static tn_status visit_roots(visitor *visit, void *user, tn_arena *arena, tn_error *error) {
     bool stop = false;
-    for (const char *at = getenv("TENFOLD_PATH"); at && *at && !stop;) {
-        size_t length = strcspn(at, ":");
+    for (const char *cursor = getenv("TENFOLD_PATH"); cursor && *cursor && !stop;) {
+        size_t length = strcspn(cursor, ":");
         const char *root;
-        TN_TRY(tn_arena_copy_text(arena, at, length, &root, error));
+        TN_TRY(tn_arena_copy_text(arena, cursor, length, &root, error));
         if (length) TN_TRY(visit(root, user, &stop, error));
-        at += length + (at[length] == ':');
+        cursor += length + (cursor[length] == ':');
     }
     if (!stop) TN_TRY(visit(TENFOLD_SOURCE_DIR, user, &stop, error));
     if (!stop) TN_TRY(visit(TENFOLD_DATA_DIR, user, &stop, error));

@@ -91,10 +91,10 @@ static tn_status decode_settings(const tn_model *model, const char *training, tn
                                  tn_train_settings *settings, tn_error *error) {
     static const tn_yaml none = {.kind = TN_YAML_MAPPING};
     const tn_yaml *given = tn_model_training(model) ? tn_model_training(model) : &none;
-    tn_yaml *over, *merged;
+    tn_yaml *override, *merged;
     if (!training) return tn_train_settings_decode(given, arena, settings, error);
-    TN_TRY(tn_yaml_parse("--set", training, strlen(training), arena, &over, error));
-    TN_TRY(tn_yaml_merge(given, over, arena, &merged, error));
+    TN_TRY(tn_yaml_parse("--set", training, strlen(training), arena, &override, error));
+    TN_TRY(tn_yaml_merge(given, override, arena, &merged, error));
     return tn_train_settings_decode(merged, arena, settings, error);
 }
 

@@ -42,14 +42,14 @@ static const tn_column protocol_columns[] = {
 static const tn_record protocol_record = TN_RECORD(protocol, protocol_columns);
 
 static protocol protocol_of(const tn_accuracy_table *table) {
-    protocol of = {.passes = (uint64_t)table->model.passes,
-                   .sentences = table->sentences,
-                   .rows = table->rows,
-                   .dense = tn_accuracy_table_dense(table),
-                   .constant = table->constant > 0 ? table->constant : NAN,
-                   .constant_test = table->constant_test};
-    for (size_t i = 0; i < table->rows; i++) of.runs += table->row[i].runs;
-    return of;
+    protocol this_protocol = {.passes = (uint64_t)table->model.passes,
+                              .sentences = table->sentences,
+                              .rows = table->rows,
+                              .dense = tn_accuracy_table_dense(table),
+                              .constant = table->constant > 0 ? table->constant : NAN,
+                              .constant_test = table->constant_test};
+    for (size_t i = 0; i < table->rows; i++) this_protocol.runs += table->row[i].runs;
+    return this_protocol;
 }
 
 /* --- fit */
@@ -334,12 +334,13 @@ static size_t column_of(const tn_accuracy_table *table, const char *key) {
     return found;
 }
 
-static tn_status no_column(const tn_accuracy_table *table, const char *key, tn_position at, tn_error *error) {
+static tn_status no_column(const tn_accuracy_table *table, const char *key, tn_position position,
+                           tn_error *error) {
     const char *names[TN_ACCURACY_CHOICES_MOST + 1];
     char told[256];
     for (size_t i = 0; i < table->columns; i++) names[i] = table->column[i].name;
     names[table->columns] = "epochs";
-    return tn_fail_at(error, TN_INPUT, at, "no choice \"%.60s\" in %s; %s", key, table->path,
+    return tn_fail_at(error, TN_INPUT, position, "no choice \"%.60s\" in %s; %s", key, table->path,
                       tn_suggestion(key, names, table->columns + 1, told, sizeof told));
 }
 
@@ -351,12 +352,12 @@ typedef struct {
     size_t folding;
 } told_design;
 
-static tn_status take(const tn_accuracy_table *table, const char *key, const char *text, tn_position at,
+static tn_status take(const tn_accuracy_table *table, const char *key, const char *text, tn_position position,
                       told_design *design, tn_error *error) {
     if (strcmp(key, "epochs") == 0 || strcmp(key, "training.epochs") == 0) {
         if (tn_read_real(text, &design->passes) != TN_NUMBER_OK || design->passes < 1)
-            return tn_fail_at(error, TN_INPUT, at, "%s is '%.60s'; it must be a number of 1 or more", key,
-                              text);
+            return tn_fail_at(error, TN_INPUT, position, "%s is '%.60s'; it must be a number of 1 or more",
+                              key, text);
         return TN_OK;
     }
     bool is_m = has_last_word(key, "m"), is_n = has_last_word(key, "n");
@@ -365,44 +366,45 @@ static tn_status take(const tn_accuracy_table *table, const char *key, const cha
     if (column == SIZE_MAX && (is_m || is_n) && strlen(key) < 100) {
         snprintf(folding_key, sizeof folding_key, "%.*sfolding", (int)(strlen(key) - 1), key);
         design->folding = column_of(table, folding_key);
-        if (design->folding == SIZE_MAX) return no_column(table, folding_key, at, error);
+        if (design->folding == SIZE_MAX) return no_column(table, folding_key, position, error);
         design->side[is_n] = text;
         return TN_OK;
     }
-    if (column == SIZE_MAX) return no_column(table, key, at, error);
+    if (column == SIZE_MAX) return no_column(table, key, position, error);
     if (!tn_accuracy_table_value(table, column, text, &design->value[column]))
-        return tn_fail_at(error, TN_INPUT, at, "%s is '%.60s'; it must be a %s", key, text,
+        return tn_fail_at(error, TN_INPUT, position, "%s is '%.60s'; it must be a %s", key, text,
                           table->choice[column].kind == TN_ACCURACY_RANK ? "rank, as 12 or 1x12x12x1"
                                                                          : "folding, as 12x8x8,8x8x12");
     return TN_OK;
 }
 
-static tn_status finish(const tn_accuracy_table *table, told_design *design, tn_position at,
+static tn_status finish(const tn_accuracy_table *table, told_design *design, tn_position position,
                         tn_error *error) {
     if (!design->side[0] && !design->side[1]) return TN_OK;
     char text[256];
     if (!design->side[0] || !design->side[1])
-        return tn_fail_at(error, TN_INPUT, at, "a folding has m and n; one of them alone was given");
+        return tn_fail_at(error, TN_INPUT, position, "a folding has m and n; one of them alone was given");
     snprintf(text, sizeof text, "%s,%s", design->side[0], design->side[1]);
     if (!tn_accuracy_table_value(table, design->folding, text, &design->value[design->folding]))
-        return tn_fail_at(error, TN_INPUT, at, "'%.60s' is no folding; it must be as 12x8x8,8x8x12", text);
+        return tn_fail_at(error, TN_INPUT, position, "'%.60s' is no folding; it must be as 12x8x8,8x8x12",
+                          text);
     return TN_OK;
 }
 
 static tn_status predict(const tn_accuracy_table *table, const told_design *design, tn_arena *arena,
-                         prediction *to, tn_error *error) {
-    to->told = tn_accuracy_table_at(table, design->value, design->passes, &to->basis);
-    to->measured = to->spread = NAN;
+                         prediction *target, tn_error *error) {
+    target->told = tn_accuracy_table_at(table, design->value, design->passes, &target->basis);
+    target->measured = target->spread = NAN;
     const tn_accuracy_measurement *row = tn_accuracy_table_row(table, design->value, design->passes);
     if (row) {
-        to->seeds = row->runs;
-        to->measured = row->accuracy;
-        to->spread = row->spread;
-        to->passes = (uint64_t)row->passes;
-        if (table->command) to->command = table->command[row - table->row];
-        if (table->seed_list) to->seed_list = table->seed_list[row - table->row];
+        target->seeds = row->runs;
+        target->measured = row->accuracy;
+        target->spread = row->spread;
+        target->passes = (uint64_t)row->passes;
+        if (table->command) target->command = table->command[row - table->row];
+        if (table->seed_list) target->seed_list = table->seed_list[row - table->row];
     }
-    return design_text(table, design->value, arena, &to->design, error);
+    return design_text(table, design->value, arena, &target->design, error);
 }
 
 static told_design usual_design(const tn_accuracy_table *table) {
@@ -415,11 +417,11 @@ static tn_status take_sets(const predict_request *r, const tn_accuracy_table *ta
                            tn_error *error) {
     for (size_t i = 0; i < r->set.count; i++) {
         const char *equals = strchr(r->set.item[i], '='), *key;
-        tn_position at = {.file = "--set", .line = 1, .column = 1};
+        tn_position position = {.file = "--set", .line = 1, .column = 1};
         if (!equals) return tn_fail(error, TN_INPUT, "--set takes KEY=VALUE, not '%.60s'", r->set.item[i]);
         TN_TRY(tn_arena_copy_text((tn_arena *)&r->common.arena, r->set.item[i],
                                   (size_t)(equals - r->set.item[i]), &key, error));
-        TN_TRY(take(table, key, equals + 1, at, design, error));
+        TN_TRY(take(table, key, equals + 1, position, design, error));
     }
     return TN_OK;
 }
@@ -438,31 +440,32 @@ static tn_status read_batch(const predict_request *r, const tn_accuracy_table *t
             /* What tells of a run and sets nothing. */
             if (strcmp(name, "seed") == 0 || (tn_accuracy_is_record(name) && strcmp(name, "epochs") != 0))
                 continue;
-            TN_TRY(take(table, name, cell->text, cell->at, &design, error));
+            TN_TRY(take(table, name, cell->text, cell->position, &design, error));
         }
-        TN_TRY(finish(table, &design, tn_csv_at(&csv, i, 0)->at, error));
+        TN_TRY(finish(table, &design, tn_csv_at(&csv, i, 0)->position, error));
         TN_TRY(predict(table, &design, arena, &p->row[p->rows++], error));
     }
     return TN_OK;
 }
 
 /* Of one design: its figures on top. */
-static tn_status put_single(const prediction *of, const protocol *how, bool json, tn_error *error) {
+static tn_status put_single(const prediction *this_prediction, const protocol *how, bool json,
+                            tn_error *error) {
     tn_buffer out = {0};
-    tn_json to;
+    tn_json target;
     if (!json) {
-        TN_TRY(tn_output_lines(&prediction_record, of, error));
-        if (of->command)
+        TN_TRY(tn_output_lines(&prediction_record, this_prediction, error));
+        if (this_prediction->command)
             tn_say("\nits runs again, for each seed of %s:\n    %s --data FOLDER --seed SEED\n",
-                   of->seed_list ? of->seed_list : "", of->command);
+                   this_prediction->seed_list ? this_prediction->seed_list : "", this_prediction->command);
         return TN_OK;
     }
-    tn_json_begin(&to, &out);
-    tn_json_object(&to);
-    tn_record_keys(&prediction_record, of, &to);
-    tn_json_key(&to, "protocol");
-    tn_record_json(&protocol_record, how, &to);
-    tn_json_end(&to);
+    tn_json_begin(&target, &out);
+    tn_json_object(&target);
+    tn_record_keys(&prediction_record, this_prediction, &target);
+    tn_json_key(&target, "protocol");
+    tn_record_json(&protocol_record, how, &target);
+    tn_json_end(&target);
     return tn_output(&out, error);
 }
 

@@ -106,13 +106,13 @@ static tn_status published_text(const tn_claims *claims, const tn_comparison_row
 /* ---- verdicts ---- */
 
 static void put_published_range(const void *row, tn_json *json) {
-    const tn_verdict *of = row;
-    put_pair(json, of->published_least, of->published_most);
+    const tn_verdict *verdict = row;
+    put_pair(json, verdict->published_least, verdict->published_most);
 }
 
 static void put_our_range(const void *row, tn_json *json) {
-    const tn_verdict *of = row;
-    put_pair(json, of->range.least, of->range.most);
+    const tn_verdict *verdict = row;
+    put_pair(json, verdict->range.least, verdict->range.most);
 }
 
 static const tn_column verdict_columns[] = {
@@ -124,9 +124,9 @@ static const tn_column verdict_columns[] = {
 const tn_record tn_verdict_record = TN_RECORD(tn_verdict, verdict_columns);
 
 /* verdict[at], under its claim where the one before it is of another, with its reason where no earlier one gave it. */
-static void verdict_say(const tn_verdict *verdict, size_t at) {
-    const tn_verdict *v = &verdict[at];
-    if (at == 0 || strcmp(v->claim, v[-1].claim) != 0) tn_say("\n  \"%s\"\n", v->claim);
+static void verdict_say(const tn_verdict *verdict, size_t index) {
+    const tn_verdict *v = &verdict[index];
+    if (index == 0 || strcmp(v->claim, v[-1].claim) != 0) tn_say("\n  \"%s\"\n", v->claim);
     const bool bytes = v->published_most > RATIO_MOST; /* else how many times less */
     double unit = !bytes ? 1 : v->published_least > 0 ? BYTES_PER_MB : BYTES_PER_MIB;
     const char *name = !bytes ? "x" : v->published_least > 0 ? " MB" : " MiB";
@@ -135,7 +135,7 @@ static void verdict_say(const tn_verdict *verdict, size_t at) {
         tn_say(" (%.3g to %.3g)", v->range.least / unit, v->range.most / unit);
     tn_say(": %s\n", v->verdict);
     bool said = false;
-    for (size_t i = 0; i < at && !said; i++) said = strcmp(verdict[i].why, v->why) == 0;
+    for (size_t i = 0; i < index && !said; i++) said = strcmp(verdict[i].why, v->why) == 0;
     if (!said) tn_say("                %s\n", v->why);
 }
 
@@ -157,7 +157,7 @@ typedef struct {
 typedef struct {
     tn_common common;
     const char *fpga, *point, *claims_name, *out, *format;
-    tn_option_list gpu, design, set, by;
+    tn_option_list gpu, design, set, key;
     size_t models;
     tn_roofline *roofline[GPUS_MOST];
     tn_result result[MODELS_MOST]; /* of --design */
@@ -175,8 +175,8 @@ typedef struct {
 } request;
 
 static void put_published(const void *row, tn_json *json) {
-    const view *of = row;
-    published_put(json, of->claims, of->row);
+    const view *window = row;
+    published_put(json, window->claims, window->row);
 }
 
 /* ---- ranges ---- */
@@ -190,12 +190,12 @@ static void put_range(tn_json *json, const char *key, tn_interval range, double 
 }
 
 static void put_ranges(const void *row, tn_json *json) {
-    const tn_comparison_row *of = ((const view *)row)->row;
+    const tn_comparison_row *comparison_row = ((const view *)row)->row;
     tn_json_object(json);
-    put_range(json, "seconds_per_step", of->seconds, 1);
-    put_range(json, "seconds_per_epoch", of->seconds, of->steps_per_epoch);
-    put_range(json, "joules_per_step", of->joules, 1);
-    put_range(json, "joules_per_epoch", of->joules, of->steps_per_epoch);
+    put_range(json, "seconds_per_step", comparison_row->seconds, 1);
+    put_range(json, "seconds_per_epoch", comparison_row->seconds, comparison_row->steps_per_epoch);
+    put_range(json, "joules_per_step", comparison_row->joules, 1);
+    put_range(json, "joules_per_epoch", comparison_row->joules, comparison_row->steps_per_epoch);
     tn_json_end(json);
 }
 
@@ -205,9 +205,9 @@ static void milliseconds_range(const void *row, tn_buffer *cell) {
 }
 
 static void joules_range(const void *row, tn_buffer *cell) {
-    const tn_comparison_row *of = ((const view *)row)->row;
-    tn_buffer_format(cell, "%.0f .. %.0f", of->joules.least * of->steps_per_epoch,
-                     of->joules.most * of->steps_per_epoch);
+    const tn_comparison_row *comparison_row = ((const view *)row)->row;
+    tn_buffer_format(cell, "%.0f .. %.0f", comparison_row->joules.least * comparison_row->steps_per_epoch,
+                     comparison_row->joules.most * comparison_row->steps_per_epoch);
 }
 
 /* ---- records ---- */
@@ -334,33 +334,33 @@ static tn_status load_point(request *r, tn_error *error) {
     return status;
 }
 
-static tn_status view_row(request *r, size_t at, tn_error *error) {
-    const tn_comparison_row *row = &r->row[at];
-    view *of = &r->view[at];
-    *of = (view){.model = row->model,
-                 .system = row->system,
-                 .training = row->is_dense ? "dense" : "tensor",
-                 .parameters_bytes = row->parameters_bytes,
-                 .live_bytes = row->live_bytes,
-                 .seconds_per_step = row->seconds_per_step,
-                 .seconds_per_epoch = row->seconds_per_step * row->steps_per_epoch,
-                 .joules_per_step = row->joules_per_step,
-                 .joules_per_epoch = row->joules_per_step * row->steps_per_epoch,
-                 .kernels_seconds_per_step = row->is_fpga ? NAN : row->kernels_seconds,
-                 .bram_bytes = row->is_fpga ? row->bram_bytes : NAN,
-                 .uram_bytes = row->is_fpga ? row->uram_bytes : NAN,
-                 .build = r->build[at],
-                 .unverified = row->unverified,
-                 .row = row,
-                 .claims = &r->claims};
-    return published_text(of->claims, row, &r->common.arena, &of->published, error);
+static tn_status view_row(request *r, size_t index, tn_error *error) {
+    const tn_comparison_row *row = &r->row[index];
+    view *window = &r->view[index];
+    *window = (view){.model = row->model,
+                     .system = row->system,
+                     .training = row->is_dense ? "dense" : "tensor",
+                     .parameters_bytes = row->parameters_bytes,
+                     .live_bytes = row->live_bytes,
+                     .seconds_per_step = row->seconds_per_step,
+                     .seconds_per_epoch = row->seconds_per_step * row->steps_per_epoch,
+                     .joules_per_step = row->joules_per_step,
+                     .joules_per_epoch = row->joules_per_step * row->steps_per_epoch,
+                     .kernels_seconds_per_step = row->is_fpga ? NAN : row->kernels_seconds,
+                     .bram_bytes = row->is_fpga ? row->bram_bytes : NAN,
+                     .uram_bytes = row->is_fpga ? row->uram_bytes : NAN,
+                     .build = r->build[index],
+                     .unverified = row->unverified,
+                     .row = row,
+                     .claims = &r->claims};
+    return published_text(window->claims, row, &r->common.arena, &window->published, error);
 }
 
 /* ---- people ---- */
 
-static bool said_before(const request *r, size_t at) {
-    for (size_t i = 0; i < at; i++)
-        if (strcmp(r->row[i].system, r->row[at].system) == 0) return true;
+static bool said_before(const request *r, size_t index) {
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(r->row[i].system, r->row[index].system) == 0) return true;
     return false;
 }
 
@@ -419,7 +419,7 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
     request *r = asked;
     bool folders = !r->point && tn_is_folder(r->common.argument[0]);
     TN_TRY(check_arguments(r, folders, error));
-    if (folders) return tn_compare_fronts(&r->common, &r->by, r->out, r->format, answer, error);
+    if (folders) return tn_compare_fronts(&r->common, &r->key, r->out, r->format, answer, error);
     r->models = r->common.arguments;
     size_t most = r->models * (2 * r->gpu.count + 1);
     TN_TRY(tn_claims_load(r->claims_name, &r->common.arena, &r->claims, error));
@@ -450,7 +450,7 @@ static const tn_option options[] = {
     {"--set", TN_INTO(request, set), "KEY=VALUE", "overrides a key of every model; repeatable"},
     {"--point", TN_INTO(request, point), "ID",
      "of one sweep's folder: this design, on the sweep's device unless --fpga says another"},
-    {"--by", TN_INTO(request, by), "KEY",
+    {"--by", TN_INTO(request, key), "KEY",
      "quantity to compare fronts by; repeatable; default: the objectives that all their spaces have"},
     {"-o", TN_INTO(request, out), "DIR", "of fronts: write fronts.csv and a figure there"},
     {"--format", TN_INTO(request, format), "png|svg|pdf|csv", "of fronts: picture format; default png"},

@@ -34,15 +34,15 @@ static void put_cases(tn_buffer *out) {
     tn_buffer_text(out, "    'help '*) words=$commands ;;\n");
 }
 
-static void put_values_of(const char *command, const tn_command *of, tn_buffer *out) {
-    for (size_t k = 0; k < of->options; k++) {
-        const char *at = of->option[k].argument;
-        if (!at || !strchr(at, '|')) continue;
-        tn_buffer_format(out, "    '%s %s') values='", command, of->option[k].name);
-        for (size_t length; *at; at += length + (at[length] == '|')) {
-            length = strcspn(at, "|");
-            if (*at >= 'A' && *at <= 'Z') continue; /* ID, FOLDER: stands for something */
-            tn_buffer_bytes(out, at, length);
+static void put_values_of(const char *command, const tn_command *this_command, tn_buffer *out) {
+    for (size_t k = 0; k < this_command->options; k++) {
+        const char *cursor = this_command->option[k].argument;
+        if (!cursor || !strchr(cursor, '|')) continue;
+        tn_buffer_format(out, "    '%s %s') values='", command, this_command->option[k].name);
+        for (size_t length; *cursor; cursor += length + (cursor[length] == '|')) {
+            length = strcspn(cursor, "|");
+            if (*cursor >= 'A' && *cursor <= 'Z') continue; /* ID, FOLDER: stands for something */
+            tn_buffer_bytes(out, cursor, length);
             tn_buffer_text(out, " ");
         }
         tn_buffer_text(out, "' ;;\n");

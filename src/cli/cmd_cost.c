@@ -28,42 +28,42 @@ static const tn_column phase_columns[] = {
 static const tn_record phase_record = TN_RECORD(tn_cost_phase, phase_columns);
 
 static const tn_column layer_macs_columns[] = {
-    TN_COLUMN_AS("forward", tn_cost_layer, of.macs[TN_FORWARD], NULL),
-    TN_COLUMN_AS("input_gradient", tn_cost_layer, of.macs[TN_INPUT_GRADIENT], NULL),
-    TN_COLUMN_AS("weight_gradient", tn_cost_layer, of.macs[TN_WEIGHT_GRADIENT], NULL),
+    TN_COLUMN_AS("forward", tn_cost_layer, layer.macs[TN_FORWARD], NULL),
+    TN_COLUMN_AS("input_gradient", tn_cost_layer, layer.macs[TN_INPUT_GRADIENT], NULL),
+    TN_COLUMN_AS("weight_gradient", tn_cost_layer, layer.macs[TN_WEIGHT_GRADIENT], NULL),
 };
 static const tn_record layer_macs_record = TN_RECORD(tn_cost_layer, layer_macs_columns);
 
 static const tn_column layer_flops_columns[] = {
-    TN_COLUMN_AS("forward", tn_cost_layer, of.flops[TN_FORWARD], NULL),
-    TN_COLUMN_AS("input_gradient", tn_cost_layer, of.flops[TN_INPUT_GRADIENT], NULL),
-    TN_COLUMN_AS("weight_gradient", tn_cost_layer, of.flops[TN_WEIGHT_GRADIENT], NULL),
+    TN_COLUMN_AS("forward", tn_cost_layer, layer.flops[TN_FORWARD], NULL),
+    TN_COLUMN_AS("input_gradient", tn_cost_layer, layer.flops[TN_INPUT_GRADIENT], NULL),
+    TN_COLUMN_AS("weight_gradient", tn_cost_layer, layer.flops[TN_WEIGHT_GRADIENT], NULL),
 };
 static const tn_record layer_flops_record = TN_RECORD(tn_cost_layer, layer_flops_columns);
 
 static const tn_column layer_columns[] = {
-    TN_COLUMN_AS("name", tn_cost_layer, of.name, NULL),
+    TN_COLUMN_AS("name", tn_cost_layer, layer.name, NULL),
     TN_COLUMN_AS(NULL, tn_cost_layer, shown, "layer"),
     TN_COLUMN_AS(NULL, tn_cost_layer, count, "x"),
-    TN_COLUMN_AS("kind", tn_cost_layer, of.kind, "kind"),
-    TN_COLUMN_AS("format", tn_cost_layer, of.format, "format"),
-    TN_COLUMN_AS("weight", tn_cost_layer, of.weight_name, NULL),
-    TN_LIST("ranks", tn_cost_layer, of.rank, of.rank_count, NULL),
-    TN_LIST("useful_ranks", tn_cost_layer, of.useful_rank, of.rank_count, NULL),
+    TN_COLUMN_AS("kind", tn_cost_layer, layer.kind, "kind"),
+    TN_COLUMN_AS("format", tn_cost_layer, layer.format, "format"),
+    TN_COLUMN_AS("weight", tn_cost_layer, layer.weight_name, NULL),
+    TN_LIST("ranks", tn_cost_layer, layer.rank, layer.rank_count, NULL),
+    TN_LIST("useful_ranks", tn_cost_layer, layer.useful_rank, layer.rank_count, NULL),
     TN_COLUMN_AS(NULL, tn_cost_layer, ranks, "rank"),
-    TN_COLUMN_AS(NULL, tn_cost_layer, of.flow, "flow"),
-    TN_COLUMN_AS("tokens", tn_cost_layer, of.tokens, NULL),
-    TN_COLUMN_AS("parameters", tn_cost_layer, of.parameters, "parameters"),
-    TN_COLUMN_AS("degrees_of_freedom", tn_cost_layer, of.degrees_of_freedom, NULL),
+    TN_COLUMN_AS(NULL, tn_cost_layer, layer.flow, "flow"),
+    TN_COLUMN_AS("tokens", tn_cost_layer, layer.tokens, NULL),
+    TN_COLUMN_AS("parameters", tn_cost_layer, layer.parameters, "parameters"),
+    TN_COLUMN_AS("degrees_of_freedom", tn_cost_layer, layer.degrees_of_freedom, NULL),
     TN_GROUP("macs", layer_macs_record, NULL),
     TN_GROUP("flops", layer_flops_record, NULL),
-    TN_COLUMN_AS(NULL, tn_cost_layer, of.macs[TN_FORWARD], "forward MACs"),
-    TN_COLUMN_AS(NULL, tn_cost_layer, of.macs[TN_INPUT_GRADIENT], "input grad. MACs"),
-    TN_COLUMN_AS(NULL, tn_cost_layer, of.macs[TN_WEIGHT_GRADIENT], "weight grad. MACs"),
-    TN_COLUMN_AS("peak_elements", tn_cost_layer, of.peak_elements, NULL),
+    TN_COLUMN_AS(NULL, tn_cost_layer, layer.macs[TN_FORWARD], "forward MACs"),
+    TN_COLUMN_AS(NULL, tn_cost_layer, layer.macs[TN_INPUT_GRADIENT], "input grad. MACs"),
+    TN_COLUMN_AS(NULL, tn_cost_layer, layer.macs[TN_WEIGHT_GRADIENT], "weight grad. MACs"),
+    TN_COLUMN_AS("peak_elements", tn_cost_layer, layer.peak_elements, NULL),
     TN_COLUMN_AS(NULL, tn_cost_layer, greatest_peak_elements, "peak elements"),
-    TN_COLUMN_AS("saved_elements", tn_cost_layer, of.saved_elements, "saved elements"),
-    TN_COLUMN_AS("flow", tn_cost_layer, of.flow, NULL),
+    TN_COLUMN_AS("saved_elements", tn_cost_layer, layer.saved_elements, "saved elements"),
+    TN_COLUMN_AS("flow", tn_cost_layer, layer.flow, NULL),
 };
 static const tn_record layer_record = TN_RECORD(tn_cost_layer, layer_columns);
 
@@ -86,16 +86,16 @@ static const tn_column resource_columns[] = {
 static const tn_record resource_record = TN_RECORD(tn_cost_resource, resource_columns);
 
 static const tn_column kernel_columns[] = {
-    TN_COLUMN_AS("name", tn_cost_kernel, of.name, "kernel"),
-    TN_COLUMN_AS("count", tn_cost_kernel, of.count, "x"),
-    TN_COLUMN_AS("lanes", tn_cost_kernel, of.lanes, "lanes"),
-    TN_COLUMN_AS("operations", tn_cost_kernel, of.operations, "operations"),
-    TN_COLUMN_AS("busy_cycles", tn_cost_kernel, of.busy_cycles, "busy cycles"),
-    TN_COLUMN_AS("critical_cycles", tn_cost_kernel, of.critical_cycles, NULL),
+    TN_COLUMN_AS("name", tn_cost_kernel, line.name, "kernel"),
+    TN_COLUMN_AS("count", tn_cost_kernel, line.count, "x"),
+    TN_COLUMN_AS("lanes", tn_cost_kernel, line.lanes, "lanes"),
+    TN_COLUMN_AS("operations", tn_cost_kernel, line.operations, "operations"),
+    TN_COLUMN_AS("busy_cycles", tn_cost_kernel, line.busy_cycles, "busy cycles"),
+    TN_COLUMN_AS("critical_cycles", tn_cost_kernel, line.critical_cycles, NULL),
     TN_COLUMN_AS(NULL, tn_cost_kernel, critical_share, "on critical path", TN_PERCENT),
-    TN_COLUMN_AS("utilisation", tn_cost_kernel, of.utilisation, "busy", TN_PERCENT),
-    TN_COLUMN_AS(NULL, tn_cost_kernel, of.utilisation, "", TN_BAR),
-    TN_COLUMN_AS("filled", tn_cost_kernel, of.filled, NULL),
+    TN_COLUMN_AS("utilisation", tn_cost_kernel, line.utilisation, "busy", TN_PERCENT),
+    TN_COLUMN_AS(NULL, tn_cost_kernel, line.utilisation, "", TN_BAR),
+    TN_COLUMN_AS("filled", tn_cost_kernel, line.filled, NULL),
 };
 static const tn_record kernel_record = TN_RECORD(tn_cost_kernel, kernel_columns);
 
@@ -174,16 +174,16 @@ static const tn_column energy_columns[] = {
 };
 static const tn_record energy_record = TN_RECORD(tn_cost, energy_columns);
 
-static void put_fits(const void *at, tn_json *json) {
-    tn_json_bool(json, ((const tn_flow_price *)at)->price.misfits == 0);
+static void put_fits(const void *row, tn_json *json) {
+    tn_json_bool(json, ((const tn_flow_price *)row)->price.misfits == 0);
 }
 
-static void show_fits(const void *at, tn_buffer *cell) {
-    tn_buffer_text(cell, ((const tn_flow_price *)at)->price.misfits ? "no" : "yes");
+static void show_fits(const void *row, tn_buffer *cell) {
+    tn_buffer_text(cell, ((const tn_flow_price *)row)->price.misfits ? "no" : "yes");
 }
 
-static void show_flow(const void *at, tn_buffer *cell) {
-    const tn_flow_price *flow = at;
+static void show_flow(const void *row, tn_buffer *cell) {
+    const tn_flow_price *flow = row;
     tn_buffer_format(cell, "%s%s", flow->name, flow->as_given ? " (as given)" : "");
 }
 
@@ -353,22 +353,22 @@ static tn_status print_energy(const tn_cost *cost, tn_error *error) {
 }
 
 /* Single changes that were priced; what is done already is none of them. */
-static void print_remedies(const tn_remedies *of) {
+static void print_remedies(const tn_remedies *remedies) {
     enum { SHOWN = 6 };
     char text[32];
-    if (of->count == 0) {
-        tn_say("To fit: none of %zu single changes is enough%s", of->tried,
-               of->cut ? " (of a step this long no more are tried)" : "");
-        if (of->closest.change)
-            tn_say("; %s (is %s) comes nearest, to %.3g times what the device has", of->closest.change,
-                   of->closest.was, of->closest.ratio);
+    if (remedies->count == 0) {
+        tn_say("To fit: none of %zu single changes is enough%s", remedies->tried,
+               remedies->cut ? " (of a step this long no more are tried)" : "");
+        if (remedies->closest.change)
+            tn_say("; %s (is %s) comes nearest, to %.3g times what the device has", remedies->closest.change,
+                   remedies->closest.was, remedies->closest.ratio);
         tn_say(".\n");
         return;
     }
     tn_say("To fit: one of these changes, the fastest design first\n");
-    for (size_t i = 0; i < of->count && i < SHOWN; i++)
-        tn_say("  --set %s (is %s): %s a step\n", of->remedy[i].change, of->remedy[i].was,
-               tn_si_text(of->remedy[i].price.seconds_per_step, "s", text));
+    for (size_t i = 0; i < remedies->count && i < SHOWN; i++)
+        tn_say("  --set %s (is %s): %s a step\n", remedies->remedy[i].change, remedies->remedy[i].was,
+               tn_si_text(remedies->remedy[i].price.seconds_per_step, "s", text));
 }
 
 static void print_misfits(const tn_explanation *why, const tn_remedies *remedies) {

@@ -12,14 +12,14 @@
 /* What is there or not: an outside program that some command, a test or a reader of results runs; a library, of this
  * build or of Python. */
 typedef struct {
-    const char *name, *version, *path, *purpose, *without, *install;
+    const char *name, *version, *path, *purpose, *loss, *install;
     bool found;
 } finding;
 
 /* ---- programs ---- */
 
 typedef struct {
-    const char *name, *purpose, *without, *package; /* the package's name in Debian */
+    const char *name, *purpose, *loss, *package; /* the package's name in Debian */
     const char *version_option;
 } tool;
 static const tool tools[] = {
@@ -45,50 +45,53 @@ enum { TOOLS = sizeof tools / sizeof *tools };
 static tn_status locate(const char *name, tn_arena *arena, const char **path, tn_error *error) {
     const char *folders = getenv("PATH");
     *path = NULL;
-    for (const char *at = folders ? folders : ""; *at;) {
-        size_t length = strcspn(at, ":");
+    for (const char *cursor = folders ? folders : ""; *cursor;) {
+        size_t length = strcspn(cursor, ":");
         const char *tried;
-        TN_TRY(tn_arena_format(arena, &tried, error, "%.*s/%s", (int)length, at, name));
+        TN_TRY(tn_arena_format(arena, &tried, error, "%.*s/%s", (int)length, cursor, name));
         if (length && access(tried, X_OK) == 0) {
             *path = tried;
             return TN_OK;
         }
-        at += length + (at[length] == ':');
+        cursor += length + (cursor[length] == ':');
     }
     return TN_OK;
 }
 
 /* What of the line at `said` is a version: its first word that begins with a digit, without punctuation behind it. */
 static tn_status find_version(const char *said, tn_arena *arena, const char **version, tn_error *error) {
-    size_t line = strcspn(said, "\n"), at = 0;
-    while (at < line && !(said[at] >= '0' && said[at] <= '9' && (at == 0 || said[at - 1] == ' '))) at++;
-    size_t length = strspn(said + at, "0123456789.+-abcdefghijklmnopqrstuvwxyz");
-    return length ? tn_arena_copy_text(arena, said + at, length, version, error) : TN_OK;
+    size_t line = strcspn(said, "\n"), index = 0;
+    while (index < line &&
+           !(said[index] >= '0' && said[index] <= '9' && (index == 0 || said[index - 1] == ' ')))
+        index++;
+    size_t length = strspn(said + index, "0123456789.+-abcdefghijklmnopqrstuvwxyz");
+    return length ? tn_arena_copy_text(arena, said + index, length, version, error) : TN_OK;
 }
 
 /* Runs a program that says something; `hear` makes of it what is looked for. One that can't be started says nothing. */
-typedef tn_status hearing(const char *said, tn_arena *arena, void *into, tn_error *error);
+typedef tn_status hearing(const char *said, tn_arena *arena, void *result, tn_error *error);
 
-static tn_status ask(const char *const *argument, hearing *hear, void *into, tn_arena *arena,
+static tn_status ask(const char *const *argument, hearing *hear, void *result, tn_arena *arena,
                      tn_error *error) {
     tn_child child;
     tn_status status = tn_child_run(&child, NULL, argument, error);
-    if (status == TN_OK) status = hear(child.out.data ? child.out.data : "", arena, into, error);
+    if (status == TN_OK) status = hear(child.out.data ? child.out.data : "", arena, result, error);
     tn_child_free(&child);
     return status == TN_MEMORY || status == TN_INTERRUPTED ? status : TN_OK;
 }
 
-static tn_status hear_version(const char *said, tn_arena *arena, void *into, tn_error *error) {
-    finding *found = into;
+static tn_status hear_version(const char *said, tn_arena *arena, void *result, tn_error *error) {
+    finding *found = result;
     return find_version(said, arena, &found->version, error);
 }
 
-static tn_status look_for(const tool *of, tn_arena *arena, finding *found, tn_error *error) {
-    const char *const argument[] = {of->name, of->version_option, NULL};
-    *found = (finding){.name = of->name, .purpose = of->purpose, .without = of->without};
-    TN_TRY(locate(of->name, arena, &found->path, error));
+static tn_status look_for(const tool *program, tn_arena *arena, finding *found, tn_error *error) {
+    const char *const argument[] = {program->name, program->version_option, NULL};
+    *found = (finding){.name = program->name, .purpose = program->purpose, .loss = program->loss};
+    TN_TRY(locate(program->name, arena, &found->path, error));
     found->found = found->path != NULL;
-    if (!found->found) return tn_arena_format(arena, &found->install, error, "apt install %s", of->package);
+    if (!found->found)
+        return tn_arena_format(arena, &found->install, error, "apt install %s", program->package);
     return ask(argument, hear_version, found, arena, error);
 }
 
@@ -98,19 +101,19 @@ static tn_status look_for(const tool *of, tn_arena *arena, finding *found, tn_er
 static const finding libraries[] = {
     {.name = "protobuf-c",
      .purpose = "ONNX files: model, ranks --weights",
-     .without = ".safetensors, .npz and .npy are read",
+     .loss = ".safetensors, .npz and .npy are read",
      .install = "apt install libprotobuf-c-dev protobuf-c-compiler, then build anew"},
     {.name = "numpy",
      .purpose = "cores.py, which reads cores that ranks wrote",
-     .without = "any reader of .npz or .safetensors",
+     .loss = "any reader of .npz or .safetensors",
      .install = "apt install python3-numpy"},
     {.name = "pandas",
      .purpose = "results as data frames",
-     .without = "Python's csv and sqlite3 read them",
+     .loss = "Python's csv and sqlite3 read them",
      .install = "apt install python3-pandas"},
     {.name = "torch",
      .purpose = "cores.py's layers to train",
-     .without = "train, or NumPy",
+     .loss = "train, or NumPy",
      .install = "pip install torch"},
 };
 enum { LIBRARIES = sizeof libraries / sizeof *libraries, MODULES_FROM = 1 };
@@ -122,8 +125,8 @@ static const char ask_python[] = "import importlib.metadata as m, sys\n"
                                  "    except m.PackageNotFoundError: print(name)\n";
 
 /* A line for each module in the order asked: its name, and its version where it is there. */
-static tn_status hear_modules(const char *said, tn_arena *arena, void *into, tn_error *error) {
-    finding *found = into;
+static tn_status hear_modules(const char *said, tn_arena *arena, void *result, tn_error *error) {
+    finding *found = result;
     for (size_t i = MODULES_FROM; i < LIBRARIES && *said; i++) {
         size_t line = strcspn(said, "\n"), name = strlen(found[i].name);
         found[i].found = line > name;
@@ -150,7 +153,7 @@ static tn_status look_for_libraries(finding *found, tn_arena *arena, tn_error *e
 #define FINDING_COLUMNS(called)                                                                              \
     TN_COLUMN_AS(called, finding, name, called), TN_COLUMN(finding, found, "found"),                         \
         TN_COLUMN(finding, version, "version"), TN_COLUMN(finding, path, NULL),                              \
-        TN_COLUMN(finding, purpose, "for"), TN_COLUMN(finding, without, "without it"),                       \
+        TN_COLUMN(finding, purpose, "for"), TN_COLUMN_AS("without", finding, loss, "without it"),            \
         TN_COLUMN(finding, install, "to install")
 static const tn_column program_columns[] = {FINDING_COLUMNS("program")};
 static const tn_column library_columns[] = {FINDING_COLUMNS("library")};

@@ -35,60 +35,60 @@ typedef struct {
 
 /* Marks the steps that make `tensor`, and puts the inputs that they begin with into the list, each once per use. False where
  * an input or an intermediate is used twice: no path of one einsum. */
-static bool trace(tracer *with, uint32_t tensor) {
-    uint32_t made_by = with->program->tensor[tensor].made_by;
+static bool trace(tracer *paths, uint32_t tensor) {
+    uint32_t made_by = paths->program->tensor[tensor].made_by;
     if (made_by == TN_NO_STEP) {
-        for (uint32_t i = 0; i < with->operands; i++)
-            if (with->operand[i] == tensor) return false;
-        with->operand[with->operands++] = tensor;
+        for (uint32_t i = 0; i < paths->operands; i++)
+            if (paths->operand[i] == tensor) return false;
+        paths->operand[paths->operands++] = tensor;
         return true;
     }
-    if (with->needed[made_by]) return false;
-    with->needed[made_by] = true;
-    return trace(with, with->program->step[made_by].a) && trace(with, with->program->step[made_by].b);
+    if (paths->needed[made_by]) return false;
+    paths->needed[made_by] = true;
+    return trace(paths, paths->program->step[made_by].a) && trace(paths, paths->program->step[made_by].b);
 }
 
-static bool put_letters(tracer *with, uint32_t tensor, tn_buffer *out) {
-    const tn_indices *indices = &with->program->tensor[tensor].indices;
+static bool put_letters(tracer *trace, uint32_t tensor, tn_buffer *out) {
+    const tn_indices *indices = &trace->program->tensor[tensor].indices;
     for (uint32_t i = 0; i < indices->count; i++) {
         uint32_t index = indices->index[i];
-        if (index >= sizeof with->letter) return false;
-        if (!with->letter[index]) {
-            if (with->used == LETTERS) return false;
-            with->letter[index] = letters[with->used++];
+        if (index >= sizeof trace->letter) return false;
+        if (!trace->letter[index]) {
+            if (trace->used == LETTERS) return false;
+            trace->letter[index] = letters[trace->used++];
         }
-        tn_buffer_bytes(out, &with->letter[index], 1);
+        tn_buffer_bytes(out, &trace->letter[index], 1);
     }
     return true;
 }
 
-static bool put_expression(tracer *with, uint32_t output, tn_json *json) {
+static bool put_expression(tracer *trace, uint32_t output, tn_json *json) {
     tn_buffer text = {0};
     bool ok = true;
-    for (uint32_t i = 0; ok && i < with->inputs; i++) {
+    for (uint32_t i = 0; ok && i < trace->inputs; i++) {
         if (i) tn_buffer_text(&text, ",");
-        ok = put_letters(with, with->operand[i], &text);
+        ok = put_letters(trace, trace->operand[i], &text);
     }
     tn_buffer_text(&text, "->");
-    ok = ok && put_letters(with, output, &text);
+    ok = ok && put_letters(trace, output, &text);
     if (text.status != TN_OK) json->out->status = text.status;
     tn_json_put_text(json, "einsum", ok && text.data ? text.data : NULL);
     tn_buffer_free(&text);
     return ok;
 }
 
-static void put_operands(tracer *with, tn_json *json) {
-    const tn_program *program = with->program;
+static void put_operands(tracer *trace, tn_json *json) {
+    const tn_program *program = trace->program;
     char text[32];
     tn_json_key(json, "operands");
     tn_json_row(json);
-    for (uint32_t i = 0; i < with->inputs; i++)
-        tn_json_text(json, tn_program_tensor_name(program, with->operand[i], text));
+    for (uint32_t i = 0; i < trace->inputs; i++)
+        tn_json_text(json, tn_program_tensor_name(program, trace->operand[i], text));
     tn_json_end(json);
     tn_json_key(json, "shapes");
     tn_json_array(json);
-    for (uint32_t i = 0; i < with->inputs; i++) {
-        const tn_indices *indices = &program->tensor[with->operand[i]].indices;
+    for (uint32_t i = 0; i < trace->inputs; i++) {
+        const tn_indices *indices = &program->tensor[trace->operand[i]].indices;
         tn_json_row(json);
         for (uint32_t k = 0; k < indices->count; k++)
             tn_json_count(json, program->index_size[indices->index[k]]);
@@ -97,31 +97,32 @@ static void put_operands(tracer *with, tn_json *json) {
     tn_json_end(json);
 }
 
-static uint32_t take(tracer *with, uint32_t tensor) {
-    uint32_t at = 0;
-    while (with->operand[at] != tensor) at++;
-    return at;
+static uint32_t take(tracer *trace, uint32_t tensor) {
+    uint32_t index = 0;
+    while (trace->operand[index] != tensor) index++;
+    return index;
 }
 
-static void drop(tracer *with, uint32_t at) {
-    memmove(&with->operand[at], &with->operand[at + 1], (with->operands - at - 1) * sizeof *with->operand);
-    with->operands--;
+static void drop(tracer *trace, uint32_t index) {
+    memmove(&trace->operand[index], &trace->operand[index + 1],
+            (trace->operands - index - 1) * sizeof *trace->operand);
+    trace->operands--;
 }
 
-static void put_path(tracer *with, tn_json *json) {
+static void put_path(tracer *trace, tn_json *json) {
     uint64_t macs = 0;
     tn_json_key(json, "path");
     tn_json_array(json);
     tn_json_text(json, "einsum_path");
-    for (uint32_t s = 0; s < with->program->steps; s++) {
-        const tn_program_step *step = &with->program->step[s];
-        if (!with->needed[s]) continue;
-        uint32_t a = take(with, step->a), b = take(with, step->b);
+    for (uint32_t s = 0; s < trace->program->steps; s++) {
+        const tn_program_step *step = &trace->program->step[s];
+        if (!trace->needed[s]) continue;
+        uint32_t a = take(trace, step->a), b = take(trace, step->b);
         const uint64_t pair[] = {a < b ? a : b, a < b ? b : a};
         tn_json_counts(json, pair, 2);
-        drop(with, (uint32_t)pair[1]);
-        drop(with, (uint32_t)pair[0]);
-        with->operand[with->operands++] = step->out;
+        drop(trace, (uint32_t)pair[1]);
+        drop(trace, (uint32_t)pair[0]);
+        trace->operand[trace->operands++] = step->out;
         macs += step->macs;
     }
     tn_json_end(json);
@@ -131,18 +132,18 @@ static void put_path(tracer *with, tn_json *json) {
 static tn_status put_output(const tn_step_layer *layer, uint32_t output, tn_arena *arena, tn_json *json,
                             tn_error *error) {
     const tn_program *program = layer->program;
-    tracer with = {.program = program, .arena = arena, .error = error};
+    tracer paths = {.program = program, .arena = arena, .error = error};
     char text[32];
-    TN_TRY(TN_NEW(arena, program->steps + 1, &with.needed, error));
-    TN_TRY(TN_NEW(arena, 2 * program->tensors, &with.operand, error));
-    bool plain = trace(&with, output);
-    with.inputs = with.operands;
+    TN_TRY(TN_NEW(arena, program->steps + 1, &paths.needed, error));
+    TN_TRY(TN_NEW(arena, 2 * program->tensors, &paths.operand, error));
+    bool plain = trace(&paths, output);
+    paths.inputs = paths.operands;
     tn_json_object(json);
     tn_json_put_text(json, "layer", layer->name);
     tn_json_put_text(json, "output", tn_program_tensor_name(program, output, text));
-    if (plain && put_expression(&with, output, json)) {
-        put_operands(&with, json);
-        put_path(&with, json);
+    if (plain && put_expression(&paths, output, json)) {
+        put_operands(&paths, json);
+        put_path(&paths, json);
     } else {
         tn_json_put_text(json, "path", NULL);
     }
@@ -150,8 +151,8 @@ static tn_status put_output(const tn_step_layer *layer, uint32_t output, tn_aren
     return TN_OK;
 }
 
-static tn_status export_paths(const tn_export *of, tn_arena *arena, tn_buffer *out, tn_error *error) {
-    const tn_step *step = of->design->step;
+static tn_status export_paths(const tn_export *exported, tn_arena *arena, tn_buffer *out, tn_error *error) {
+    const tn_step *step = exported->design->step;
     tn_json json;
     tn_json_begin(&json, out);
     tn_json_object(&json);
@@ -188,14 +189,14 @@ static tn_status write_file(const char *folder, const char *name, tn_status made
     return status;
 }
 
-static tn_status write_all(const tn_export *of, const char *folder, tn_arena *arena, const char *path[FILES],
-                           tn_error *error) {
+static tn_status write_all(const tn_export *exported, const char *folder, tn_arena *arena,
+                           const char *path[FILES], tn_error *error) {
     tn_buffer out[FILES] = {{0}};
     TN_TRY(tn_folder_make(folder, error));
-    tn_export_json(of, &out[0]);
-    tn_export_header(of, &out[1]);
-    tn_export_pragmas(of, &out[2]);
-    tn_status status = export_paths(of, arena, &out[3], error);
+    tn_export_json(exported, &out[0]);
+    tn_export_header(exported, &out[1]);
+    tn_export_pragmas(exported, &out[2]);
+    tn_status status = export_paths(exported, arena, &out[3], error);
     for (int i = 0; i < FILES; i++) {
         tn_status wrote = write_file(folder, file_names[i], status, &out[i], arena, &path[i], error);
         if (status == TN_OK) status = wrote;
@@ -203,14 +204,14 @@ static tn_status write_all(const tn_export *of, const char *folder, tn_arena *ar
     return status;
 }
 
-static tn_status title_of(const request *asked, const tn_target *target, tn_arena *arena, tn_export *of,
+static tn_status title_of(const request *asked, const tn_target *target, tn_arena *arena, tn_export *exported,
                           tn_error *error) {
-    of->choices = "";
+    exported->choices = "";
     if (!asked->point)
-        return tn_arena_format(arena, &of->title, error, "%s", tn_model_name(target->design.model));
-    TN_TRY(tn_arena_format(arena, &of->title, error, "design %s of %s", asked->point,
+        return tn_arena_format(arena, &exported->title, error, "%s", tn_model_name(target->design.model));
+    TN_TRY(tn_arena_format(arena, &exported->title, error, "design %s of %s", asked->point,
                            asked->common.argument[0]));
-    return tn_target_choices(target, arena, &of->choices, error);
+    return tn_target_choices(target, arena, &exported->choices, error);
 }
 
 static tn_status run(request *asked, tn_target *target, tn_program_cache *cache, tn_error *error) {
@@ -228,9 +229,9 @@ static tn_status run(request *asked, tn_target *target, tn_program_cache *cache,
     TN_TRY(tn_design_price(&target->design, NULL, cache, arena, &priced, error));
     TN_TRY(tn_price_explain(priced.workload, &target->design.build, arena, &why, error));
     TN_TRY(tn_handover_make(priced.workload, &target->design.build, &why, arena, &design, error));
-    tn_export of = {.design = &design, .build = &target->design.build, .clock_MHz = why.clock_MHz};
-    TN_TRY(title_of(asked, target, arena, &of, error));
-    TN_TRY(write_all(&of, asked->folder, arena, path, error));
+    tn_export exported = {.design = &design, .build = &target->design.build, .clock_MHz = why.clock_MHz};
+    TN_TRY(title_of(asked, target, arena, &exported, error));
+    TN_TRY(write_all(&exported, asked->folder, arena, path, error));
     return tn_output_names("files", path, FILES, asked->common.json, error);
 }
 

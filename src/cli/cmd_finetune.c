@@ -169,7 +169,7 @@ const tn_command tn_finetune_count_command = {
 /* ---- max-batch MODEL: the largest batch by the published formula, a fitted one, and a count ---- */
 
 typedef struct {
-    tn_batch_measured of; /* batch 0: not measured */
+    tn_batch_measured measured; /* batch 0: not measured */
     uint64_t published, fitted, counted;
     double largest, largest_low, largest_high; /* by the count, with what steps keep besides */
     bool has_published, has_fitted, is_measured;
@@ -244,12 +244,12 @@ static tn_status rows_of_data(batch_request *r, tn_arena *arena, tn_error *error
     size_t kept = 0;
     for (size_t i = 0; i < r->rows; i++) {
         const tn_gpu *gpu;
-        tn_batch_measured *of = &r->row[kept].of;
-        *of = measured[i];
-        if (!isnan(r->sparsity) && of->sparsity != r->sparsity) continue;
-        TN_TRY(tn_gpu_find(&r->table, of->gpu, &gpu, error));
-        of->memory_GB = gpu->memory_GB;
-        TN_TRY(sequence_of(r, of->dataset, &of->sequence, error));
+        tn_batch_measured *batch_measured = &r->row[kept].measured;
+        *batch_measured = measured[i];
+        if (!isnan(r->sparsity) && batch_measured->sparsity != r->sparsity) continue;
+        TN_TRY(tn_gpu_find(&r->table, batch_measured->gpu, &gpu, error));
+        batch_measured->memory_GB = gpu->memory_GB;
+        TN_TRY(sequence_of(r, batch_measured->dataset, &batch_measured->sequence, error));
         kept++;
     }
     r->rows = r->measured = kept;
@@ -323,7 +323,7 @@ static tn_status rows_of_gpus(batch_request *r, tn_arena *arena, tn_error *error
     TN_TRY(TN_NEW(arena, r->rows, &r->row, error));
     for (size_t i = 0; i < r->rows; i++) {
         const tn_gpu *gpu = chosen ? chosen : &r->table.gpu[i];
-        r->row[i].of = (tn_batch_measured){
+        r->row[i].measured = (tn_batch_measured){
             .gpu = gpu->name, .sparsity = sparsity, .memory_GB = gpu->memory_GB, .sequence = sequence};
     }
     return TN_OK;
@@ -354,7 +354,7 @@ static tn_status fit_formula(batch_request *r, tn_arena *arena, tn_error *error)
     tn_language_count count;
     if (r->measured < 2) return TN_OK;
     TN_TRY(TN_NEW(arena, r->measured, &row, error));
-    for (size_t i = 0; i < r->measured; i++) row[i] = r->row[i].of;
+    for (size_t i = 0; i < r->measured; i++) row[i] = r->row[i].measured;
     TN_TRY(tn_language_count_of(&r->model, 1, r->model.feed_forward.active, &count, error));
     r->fitted.model_GB = r->has_published ? r->published.model_GB : (double)count.weight_bytes / 1e9;
     tn_error cause;
@@ -370,44 +370,46 @@ static tn_status fit_formula(batch_request *r, tn_arena *arena, tn_error *error)
 static tn_status count_row(const batch_request *r, batch_row *row, tn_arena *arena, tn_error *error) {
     tn_language_count count, one;
     uint64_t active;
-    TN_TRY(tn_language_active(&r->model, row->of.sparsity, &active, error));
-    TN_TRY(tn_language_count_of(&r->model, (uint64_t)row->of.sequence, active, &count, error));
+    TN_TRY(tn_language_active(&r->model, row->measured.sparsity, &active, error));
+    TN_TRY(tn_language_count_of(&r->model, (uint64_t)row->measured.sequence, active, &count, error));
     TN_TRY(tn_language_count_of(&r->model, 1, active, &one, error));
-    row->counted = tn_batch_by_count(&count, row->of.memory_GB);
+    row->counted = tn_batch_by_count(&count, row->measured.memory_GB);
     tn_batch_factor factor;
-    TN_TRY(factor_of(r, row->of.gpu, arena, &factor, error));
-    tn_batch_interval largest = tn_batch_by_memory(&count, row->of.memory_GB, &factor);
+    TN_TRY(factor_of(r, row->measured.gpu, arena, &factor, error));
+    tn_batch_interval largest = tn_batch_by_memory(&count, row->measured.memory_GB, &factor);
     row->largest = (double)largest.value;
     row->largest_low = (double)largest.low;
     row->largest_high = (double)largest.high;
     row->has_published = r->has_published;
     row->has_fitted = r->has_fitted;
-    row->is_measured = row->of.batch > 0;
-    if (row->is_measured) row->counted_over_measured = (double)row->counted / row->of.batch;
+    row->is_measured = row->measured.batch > 0;
+    if (row->is_measured) row->counted_over_measured = (double)row->counted / row->measured.batch;
     if (row->is_measured)
-        row->implied_sequence = tn_batch_implied_sequence(&one, row->of.memory_GB, row->of.batch);
+        row->implied_sequence = tn_batch_implied_sequence(&one, row->measured.memory_GB, row->measured.batch);
     if (r->has_published)
-        row->published =
-            tn_batch_by_formula(&r->published, row->of.memory_GB, row->of.sequence, row->of.sparsity);
+        row->published = tn_batch_by_formula(&r->published, row->measured.memory_GB, row->measured.sequence,
+                                             row->measured.sparsity);
     if (r->has_fitted)
-        row->fitted = tn_batch_by_formula(&r->fitted, row->of.memory_GB, row->of.sequence, row->of.sparsity);
+        row->fitted = tn_batch_by_formula(&r->fitted, row->measured.memory_GB, row->measured.sequence,
+                                          row->measured.sparsity);
     return TN_OK;
 }
 
 /* --- Output */
 
 static const tn_column batch_row_columns[] = {
-    TN_COLUMN_AS("gpu", batch_row, of.gpu, "gpu"),
-    TN_COLUMN_AS("dataset", batch_row, of.dataset, "dataset"),
-    TN_COLUMN_AS("sparsity", batch_row, of.sparsity, "sparsity"),
-    TN_COLUMN_AS("sequence", batch_row, of.sequence, "tokens", TN_DIGITS(6)),
-    TN_COLUMN_AS("memory_GB", batch_row, of.memory_GB, "memory, GB"),
+    TN_COLUMN_AS("gpu", batch_row, measured.gpu, "gpu"),
+    TN_COLUMN_AS("dataset", batch_row, measured.dataset, "dataset"),
+    TN_COLUMN_AS("sparsity", batch_row, measured.sparsity, "sparsity"),
+    TN_COLUMN_AS("sequence", batch_row, measured.sequence, "tokens", TN_DIGITS(6)),
+    TN_COLUMN_AS("memory_GB", batch_row, measured.memory_GB, "memory, GB"),
     TN_COLUMN(batch_row, published, "published", TN_WHEN(batch_row, has_published)),
     TN_COLUMN(batch_row, fitted, "fitted", TN_WHEN(batch_row, has_fitted)),
     TN_COLUMN(batch_row, counted, "counted"),
     TN_COLUMN(batch_row, largest, "largest", TN_FIXED(0)),
     TN_RANGE("largest_interval", batch_row, largest_low, "range", TN_FIXED(0)),
-    TN_COLUMN_AS("measured", batch_row, of.batch, "measured", TN_FIXED(0), TN_WHEN(batch_row, is_measured)),
+    TN_COLUMN_AS("measured", batch_row, measured.batch, "measured", TN_FIXED(0),
+                 TN_WHEN(batch_row, is_measured)),
     TN_COLUMN(batch_row, counted_over_measured, NULL, TN_WHEN(batch_row, is_measured)),
     TN_COLUMN(batch_row, implied_sequence, "count meets it at, tokens", TN_FIXED(0),
               TN_WHEN(batch_row, is_measured)),
@@ -466,16 +468,19 @@ static tn_status plot_batches(const batch_request *r, tn_arena *arena, tn_error 
     TN_TRY(TN_NEW(arena, r->rows, &line, error));
     TN_TRY(TN_NEW(arena, r->rows, &measured, error));
     for (size_t i = 0; i < r->rows; i++) {
-        const tn_batch_measured *of = &r->row[i].of;
+        const tn_batch_measured *batch_measured = &r->row[i].measured;
         uint64_t active;
         size_t k = 0;
-        if (r->row[i].is_measured) measured[count++] = *of;
-        while (k < lines && (line[k].sparsity != of->sparsity || line[k].tokens != of->sequence)) k++;
+        if (r->row[i].is_measured) measured[count++] = *batch_measured;
+        while (k < lines &&
+               (line[k].sparsity != batch_measured->sparsity || line[k].tokens != batch_measured->sequence))
+            k++;
         if (k < lines) continue;
         tn_batch_line *made = &line[lines++];
-        *made = (tn_batch_line){.sparsity = of->sparsity, .tokens = of->sequence};
-        TN_TRY(tn_language_active(&r->model, of->sparsity, &active, error));
-        TN_TRY(tn_language_count_of(&r->model, (uint64_t)of->sequence, active, &made->count, error));
+        *made = (tn_batch_line){.sparsity = batch_measured->sparsity, .tokens = batch_measured->sequence};
+        TN_TRY(tn_language_active(&r->model, batch_measured->sparsity, &active, error));
+        TN_TRY(
+            tn_language_count_of(&r->model, (uint64_t)batch_measured->sequence, active, &made->count, error));
         TN_TRY(factor_of(r, "", arena, &made->factor, error));
     }
     TN_TRY(tn_arena_format(arena, &heading, error, "%s: the largest batch", r->model.name));
@@ -497,7 +502,7 @@ static tn_status answer_batch(void *asked, int *answer, tn_error *error) {
     bool fits = false;
     for (size_t i = 0; i < r->rows; i++) {
         TN_TRY(count_row(r, &r->row[i], arena, error));
-        fits = fits || r->row[i].counted > 0 || r->row[i].of.batch > 0;
+        fits = fits || r->row[i].counted > 0 || r->row[i].measured.batch > 0;
     }
     TN_TRY(plot_batches(r, arena, error));
     *answer = fits ? 0 : 1;

@@ -19,7 +19,7 @@ typedef struct {
     tn_common common;
     const char *law_name, *gpu, *model, *dataset, *plot;
     double c3;
-    tn_option_list at;
+    tn_option_list points;
     tn_law_choice choice;
     size_t places;
     query_point *place;
@@ -66,14 +66,15 @@ static const tn_finetune_fit *fit_of(const request *r, size_t group) {
 
 /* --- --at BATCH[:SPARSITY] */
 
-static tn_status read_place(const char *text, tn_arena *arena, query_point *to, tn_error *error) {
+static tn_status read_place(const char *text, tn_arena *arena, query_point *point, tn_error *error) {
     const char *colon = strchr(text, ':'), *batch;
     size_t length = colon ? (size_t)(colon - text) : strlen(text);
     TN_TRY(tn_arena_copy_text(arena, text, length, &batch, error));
-    bool good = tn_read_real(batch, &to->batch) == TN_NUMBER_OK && to->batch >= 1 && to->batch <= 1e9;
+    bool good =
+        tn_read_real(batch, &point->batch) == TN_NUMBER_OK && point->batch >= 1 && point->batch <= 1e9;
     if (good && colon)
-        good = tn_read_real(colon + 1, &to->sparsity) == TN_NUMBER_OK && to->sparsity >= 1e-6 &&
-               to->sparsity <= 1;
+        good = tn_read_real(colon + 1, &point->sparsity) == TN_NUMBER_OK && point->sparsity >= 1e-6 &&
+               point->sparsity <= 1;
     if (good) return TN_OK;
     return tn_fail(
         error, TN_INPUT,
@@ -82,9 +83,10 @@ static tn_status read_place(const char *text, tn_arena *arena, query_point *to, 
 }
 
 static tn_status read_places(request *r, tn_arena *arena, tn_error *error) {
-    TN_TRY(TN_NEW(arena, r->at.count, &r->place, error));
-    for (size_t i = 0; i < r->at.count; i++) TN_TRY(read_place(r->at.item[i], arena, &r->place[i], error));
-    r->places = r->at.count;
+    TN_TRY(TN_NEW(arena, r->points.count, &r->place, error));
+    for (size_t i = 0; i < r->points.count; i++)
+        TN_TRY(read_place(r->points.item[i], arena, &r->place[i], error));
+    r->places = r->points.count;
     return TN_OK;
 }
 
@@ -147,24 +149,24 @@ typedef struct {
     size_t groups, refusals;
 } answer_data;
 
-static void put_coefficients(const void *at, tn_json *json) {
-    const group_row *g = at;
+static void put_coefficients(const void *row, tn_json *json) {
+    const group_row *g = row;
     tn_json_object(json);
     for (size_t i = 0; i < g->coefficients; i++)
         tn_json_put_real(json, g->coefficient[i].coefficient, g->coefficient[i].value.value);
     tn_json_end(json);
 }
 
-static void put_intervals(const void *at, tn_json *json) {
-    const group_row *g = at;
+static void put_intervals(const void *row, tn_json *json) {
+    const group_row *g = row;
     tn_json_object(json);
     for (size_t i = 0; i < g->coefficients; i++)
         tn_json_put_interval(json, g->coefficient[i].coefficient, &g->coefficient[i].value);
     tn_json_end(json);
 }
 
-static void put_undetermined(const void *at, tn_json *json) {
-    const group_row *g = at;
+static void put_undetermined(const void *row, tn_json *json) {
+    const group_row *g = row;
     tn_json_array(json);
     for (size_t i = 0; i < g->coefficients; i++)
         if (!g->coefficient[i].determined) tn_json_text(json, g->coefficient[i].coefficient);
@@ -228,7 +230,7 @@ static const tn_column group_columns[] = {
     TN_ROWS("saturation", group_row, saturation, saturations, saturation_record, NULL),
     {.key = "laws",
      .kind = TN_COLUMN_RECORD,
-     .of = &law_record,
+     .nested = &law_record,
      .list = true,
      .in_place = true,
      .offset = offsetof(group_row, law_of),
@@ -255,12 +257,12 @@ static tn_status fill_places(const request *r, const tn_finetune_group *group, c
                              size_t count, tn_arena *arena, group_row *g, tn_error *error) {
     TN_TRY(TN_NEW(arena, r->places * (count + 1), &g->place, error));
     for (size_t i = 0; i < r->places; i++) {
-        const query_point *at = &r->place[i];
-        for (size_t j = 0; j < (at->sparsity > 0 ? 1 : count); j++) {
-            double chosen = at->sparsity > 0 ? at->sparsity : sparsity[j];
+        const query_point *point = &r->place[i];
+        for (size_t j = 0; j < (point->sparsity > 0 ? 1 : count); j++) {
+            double chosen = point->sparsity > 0 ? point->sparsity : sparsity[j];
             g->place[g->places++] =
                 (place_row){group->gpu, group->model, group->dataset,
-                            chosen,     at->batch,    tn_finetune_fitted(g->fit, at->batch, chosen)};
+                            chosen,     point->batch, tn_finetune_fitted(g->fit, point->batch, chosen)};
         }
     }
     return TN_OK;
@@ -368,10 +370,10 @@ static tn_status print_answer(const request *r, tn_arena *arena, tn_error *error
 
 /* Fits one group; one that determines no law is set aside with its reason. */
 static tn_status fit_group(request *r, const tn_finetune_group *group, tn_arena *arena, tn_error *error) {
-    size_t to = r->data.count;
+    size_t target = r->data.count;
     tn_error cause = {0};
     tn_status status =
-        tn_study_and_choose(group, r->choice, r->c3, arena, &r->study[to], &r->law[to], &cause);
+        tn_study_and_choose(group, r->choice, r->c3, arena, &r->study[target], &r->law[target], &cause);
     if (status == TN_OK) r->data.group[r->data.count++] = *group;
     if (status != TN_OK && error) *error = cause;
     if (status != TN_INPUT || strcmp(cause.file, r->data.file) != 0) return status; /* a broken model file */
@@ -408,8 +410,8 @@ static tn_status report_refused(const request *r, tn_error *error) {
     if (r->refused.count == 0) return TN_OK;
     *error = r->first;
     if (r->refused.count > 1)
-        tn_fail_at(error, TN_INPUT, r->refused.group[0].at, "%s; %zu more groups are refused", r->why[0],
-                   r->refused.count - 1);
+        tn_fail_at(error, TN_INPUT, r->refused.group[0].position, "%s; %zu more groups are refused",
+                   r->why[0], r->refused.count - 1);
     return TN_INPUT;
 }
 
@@ -446,7 +448,7 @@ static const tn_option options[] = {
     {"--gpu", TN_INTO(request, gpu), "NAME", "only this GPU"},
     {"--model", TN_INTO(request, model), "NAME", "only this model"},
     {"--dataset", TN_INTO(request, dataset), "NAME", "only this data set"},
-    {"--at", TN_INTO(request, at), "BATCH[:SPARSITY]", "throughput there too; repeatable"},
+    {"--at", TN_INTO(request, points), "BATCH[:SPARSITY]", "throughput there too; repeatable"},
     {"--plot", TN_INTO(request, plot), "FILE", "figure, .png, .svg or .pdf"},
 };
 

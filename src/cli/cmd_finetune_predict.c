@@ -14,7 +14,7 @@ typedef struct {
     const char *gpu_name, *model, *dataset, *table_name;
     const char *of_model, *of_dataset; /* of the measurements */
     double sparsity, model_GB;         /* NAN: not given */
-    tn_option_list from, batch;
+    tn_option_list calibration, batch;
     tn_gpu_table table;
     const tn_gpu *gpu;
     tn_finetune_data all, from_data; /* of the one model and data set; without the predicted GPU */
@@ -50,8 +50,8 @@ static tn_status read_data(request *r, const char *path, tn_arena *arena, tn_err
     r->of_model = r->all.group[0].model;
     r->of_dataset = r->all.group[0].dataset;
     TN_TRY(tn_finetune_without(&r->all, r->gpu_name, arena, &r->from_data, error));
-    if (r->from.count && r->from_data.count)
-        TN_TRY(tn_finetune_keep_gpus(&r->from_data, r->from.item, r->from.count, error));
+    if (r->calibration.count && r->from_data.count)
+        TN_TRY(tn_finetune_keep_gpus(&r->from_data, r->calibration.item, r->calibration.count, error));
     TN_TRY(tn_transfer_fit(&r->from_data, &r->table, arena, &r->transfer, error));
     return tn_transfer_hold_out(&r->from_data, &r->table, arena, &r->transfer, &r->held_out, &r->held_outs,
                                 error);
@@ -127,8 +127,8 @@ static tn_status predict_all(request *r, const double *batch, tn_arena *arena, t
 static tn_finetune_interval exponent(const tn_transfer *t, int parameter) {
     double gradient[TN_STEP_PARAMETERS] = {0};
     gradient[parameter] = 1;
-    double at = t->estimate.parameter[parameter], half = tn_step_half_width(&t->estimate, gradient);
-    return (tn_finetune_interval){at, at - half, at + half};
+    double point = t->estimate.parameter[parameter], half = tn_step_half_width(&t->estimate, gradient);
+    return (tn_finetune_interval){point, point - half, point + half};
 }
 
 static void put_exponent(tn_json *json, const tn_transfer *t, int parameter) {
@@ -148,8 +148,8 @@ static const tn_column error_columns[] = {
 };
 static const tn_record error_record = TN_RECORD(tn_transfer_error, error_columns);
 
-static void show_off(const void *at, tn_buffer *cell) {
-    const struct row *row = at;
+static void show_off(const void *entry, tn_buffer *cell) {
+    const struct row *row = entry;
     double off = 100 * (row->rate.value / row->measured - 1);
     if (isfinite(off))
         tn_buffer_format(cell, "%.4g", off);
@@ -175,15 +175,15 @@ static void put_peak(const void *r, tn_json *json) {
     put_exponent(json, &((const request *)r)->transfer, TN_STEP_PEAK_EXPONENT);
 }
 
-static void put_from(const void *at, tn_json *json) {
-    const request *r = at;
+static void put_from(const void *row, tn_json *json) {
+    const request *r = row;
     tn_json_row(json);
     for (size_t i = 0; i < r->from_data.count; i++) tn_json_text(json, r->from_data.group[i].gpu);
     tn_json_end(json);
 }
 
-static void put_largest(const void *at, tn_json *json) {
-    const request *r = at;
+static void put_largest(const void *row, tn_json *json) {
+    const request *r = row;
     tn_json_array(json);
     for (size_t i = 0; i < r->sparsities; i++) {
         tn_json_object(json);
@@ -194,8 +194,8 @@ static void put_largest(const void *at, tn_json *json) {
     tn_json_end(json);
 }
 
-static void put_error(const void *at, tn_json *json) {
-    const request *r = at;
+static void put_error(const void *row, tn_json *json) {
+    const request *r = row;
     if (!r->truth) {
         tn_json_null(json);
         return;
@@ -276,7 +276,8 @@ static const request defaults = {.table_name = "gpus", .sparsity = NAN, .model_G
 static const tn_option options[] = {
     {"--gpu", TN_INTO(request, gpu_name), "NAME",
      "the GPU to predict, of the table; its own measurements are held out"},
-    {"--from", TN_INTO(request, from), "GPU", "measured GPU to predict from; repeatable; default all others"},
+    {"--from", TN_INTO(request, calibration), "GPU",
+     "measured GPU to predict from; repeatable; default all others"},
     {"--model", TN_INTO(request, model), "NAME", "of the measurements"},
     {"--dataset", TN_INTO(request, dataset), "NAME", "of the measurements"},
     {"--sparsity", TN_INTO(request, sparsity), "S", "default every measured one"},

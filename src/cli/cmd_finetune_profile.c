@@ -94,8 +94,8 @@ static const tn_column capacity_columns[] = {
 };
 static const tn_record capacity_record = TN_RECORD(tn_step_profile_capacity, capacity_columns);
 
-static void put_shares(const void *at, tn_json *json) {
-    const request *r = at;
+static void put_shares(const void *row, tn_json *json) {
+    const request *r = row;
     tn_json_row(json);
     for (uint64_t i = 0; r->has_load && i < r->load.experts; i++) tn_json_real(json, r->load.share[i]);
     tn_json_end(json);
@@ -112,7 +112,7 @@ static const tn_column expert_columns[] = {
     TN_COLUMN_AS("slowest_seconds", request, profile.slowest_seconds, NULL),
     {.key = "capacity",
      .kind = TN_COLUMN_RECORD,
-     .of = &capacity_record,
+     .nested = &capacity_record,
      .list = true,
      .in_place = true,
      .offset = offsetof(request, profile.capacity),

@@ -49,11 +49,11 @@ static const tn_record multiply_record = TN_RECORD(multiply_answer, multiply_col
 static tn_status ask_multiply(const tn_question_values *v, void *answer, tn_error *error) {
     const tn_dsp_block *block;
     const char *name = dsp_blocks[v->value[BLOCK]];
-    multiply_answer *to = answer;
+    multiply_answer *result = answer;
     if (v->value[BLOCK] == 0) name = v->device ? v->device->dsp_block : tn_dsp48e2.name;
     TN_TRY(tn_dsp_block_find(name, &block, error));
     return tn_multiply_dsp(block, v->value[A_BITS], v->value[B_BITS], (tn_signedness)v->value[SIGNEDNESS],
-                           &to->dsp, error);
+                           &result->dsp, error);
 }
 
 const tn_question tn_question_multiply = TN_QUESTION(multiply, NULL, "DSP blocks of an integer multiplier");
@@ -111,28 +111,28 @@ typedef struct {
     tn_array_value *value;
 } matrix;
 
-static tn_status read_opened_matrix(tn_arrays *file, tn_arena *arena, matrix *to, tn_error *error) {
+static tn_status read_opened_matrix(tn_arrays *file, tn_arena *arena, matrix *operand, tn_error *error) {
     const tn_array_info *info = tn_arrays_info(file, 0);
     if (tn_arrays_count(file) != 1)
-        return tn_fail_at(error, TN_INPUT, (tn_position){.file = to->path},
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = operand->path},
                           "holds %zu arrays; the array is fed from a file with one, such as a .npy",
                           tn_arrays_count(file));
     if (info->axes != 2)
-        return tn_fail_at(error, TN_INPUT, (tn_position){.file = to->path},
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = operand->path},
                           "has %zu axes; a systolic array multiplies matrices, of 2 axes", info->axes);
-    to->rows = info->shape[0];
-    to->columns = info->shape[1];
-    to->integers = info->integers;
-    TN_TRY(TN_NEW(arena, info->elements, &to->value, error));
-    return to->integers ? tn_arrays_read_integers(file, 0, (void *)to->value, error)
-                        : tn_arrays_read(file, 0, (void *)to->value, error);
+    operand->rows = info->shape[0];
+    operand->columns = info->shape[1];
+    operand->integers = info->integers;
+    TN_TRY(TN_NEW(arena, info->elements, &operand->value, error));
+    return operand->integers ? tn_arrays_read_integers(file, 0, (void *)operand->value, error)
+                             : tn_arrays_read(file, 0, (void *)operand->value, error);
 }
 
-static tn_status read_matrix(const char *path, tn_arena *arena, matrix *to, tn_error *error) {
+static tn_status read_matrix(const char *path, tn_arena *arena, matrix *operand, tn_error *error) {
     tn_arrays *file;
     TN_TRY(tn_arrays_open_numbers(path, &file, error));
-    to->path = path;
-    tn_status status = read_opened_matrix(file, arena, to, error);
+    operand->path = path;
+    tn_status status = read_opened_matrix(file, arena, operand, error);
     tn_arrays_close(file);
     return status;
 }
@@ -308,16 +308,17 @@ static tn_status find_question(const char *name, const tn_question **question, t
 
 /* --- Values: a text given as an option or in a cell becomes a number or a choice. */
 
-static tn_status unknown_choice(const tn_parameter *p, const char *text, tn_position at, tn_error *error) {
+static tn_status unknown_choice(const tn_parameter *p, const char *text, tn_position position,
+                                tn_error *error) {
     size_t count = 0;
     while (p->choices[count]) count++;
     char told[256];
-    return tn_fail_at(error, TN_INPUT, at, "unknown %s '%.60s'; %s", p->name, text,
+    return tn_fail_at(error, TN_INPUT, position, "unknown %s '%.60s'; %s", p->name, text,
                       tn_suggestion(text, p->choices, count, told, sizeof told));
 }
 
 /* A value of a parameter. Sizes stay text: the question reads them. */
-static tn_status read_value(const tn_question *q, size_t which, const char *text, tn_position at,
+static tn_status read_value(const tn_question *q, size_t which, const char *text, tn_position position,
                             tn_question_values *values, tn_error *error) {
     const tn_parameter *p = &q->parameter[which];
     uint64_t *value = &values->value[which];
@@ -331,17 +332,17 @@ static tn_status read_value(const tn_question *q, size_t which, const char *text
                 *value = i;
                 return TN_OK;
             }
-        return unknown_choice(p, text, at, error);
+        return unknown_choice(p, text, position, error);
     }
     switch (tn_read_count(text, value)) {
     case TN_NUMBER_OK:
         return TN_OK;
     case TN_NUMBER_RANGE:
-        return tn_fail_at(error, TN_OVERFLOW, at, "%s = %.60s does not fit 64 bits", p->name, text);
+        return tn_fail_at(error, TN_OVERFLOW, position, "%s = %.60s does not fit 64 bits", p->name, text);
     case TN_NUMBER_MALFORMED:
         break;
     }
-    return tn_fail_at(error, TN_INPUT, at, "%s is not '%.60s'; it is a whole number", p->name, text);
+    return tn_fail_at(error, TN_INPUT, position, "%s is not '%.60s'; it is a whole number", p->name, text);
 }
 
 /* --- The question as a formula. */
@@ -360,7 +361,7 @@ static tn_status ask(void *context, const tn_csv_cell *value, tn_arena *arena, v
     a->values = (tn_question_values){.device = a->request->device};
     for (size_t i = 0; i < q->parameters; i++) {
         const char *text = value[i].text ? value[i].text : q->parameter[i].fallback;
-        TN_TRY(read_value(q, i, text, value[i].at, &a->values, error));
+        TN_TRY(read_value(q, i, text, value[i].position, &a->values, error));
     }
     return q->ask(&a->values, answer, error);
 }

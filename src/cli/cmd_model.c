@@ -78,11 +78,11 @@ static tn_status count_model(const request *asked, const tn_buffer *out, const c
     return status;
 }
 
-static tn_status count_parameters(const request *asked, const tn_buffer *out, tn_arena *arena, told *of,
+static tn_status count_parameters(const request *asked, const tn_buffer *out, tn_arena *arena, told *answer,
                                   tn_error *error) {
     static const char *const dense[] = {"format=dense"};
-    TN_TRY(count_model(asked, out, NULL, 0, arena, &of->parameters, error));
-    return count_model(asked, out, dense, 1, arena, &of->dense_parameters, error);
+    TN_TRY(count_model(asked, out, NULL, 0, arena, &answer->parameters, error));
+    return count_model(asked, out, dense, 1, arena, &answer->dense_parameters, error);
 }
 
 /* The arrays that it names are found under what is written: a name that a model file can't hold (a line feed, bytes
@@ -103,18 +103,18 @@ static tn_status look_names_up(const request *asked, const tn_buffer *out, const
 }
 
 /* Read back from the file. */
-static tn_status count_language_model(const request *asked, tn_arena *arena, told *of, tn_error *error) {
+static tn_status count_language_model(const request *asked, tn_arena *arena, told *answer, tn_error *error) {
     tn_language_model model;
     tn_language_count count;
     TN_TRY(tn_language_model_load(asked->path, NULL, 0, arena, &model, error));
     TN_TRY(tn_language_count_of(&model, 1, 1, &count, error));
-    of->parameters = of->dense_parameters = count.parameters;
+    answer->parameters = answer->dense_parameters = count.parameters;
     return TN_OK;
 }
 
 /* "Of the checkpoint's 109,484,290 numbers, 512 are constants, 2,304 are added by padding: .." */
-static void say_account(const told *of) {
-    const tn_import *all = &of->import;
+static void say_account(const told *answer) {
+    const tn_import *all = &answer->import;
     char count[32];
     const struct {
         uint64_t amount;
@@ -127,34 +127,35 @@ static void say_account(const told *of) {
     tn_say("Of the checkpoint's %s numbers", tn_count_text(all->elements, count));
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if (part[i].amount) tn_say(", %s %s", tn_count_text(part[i].amount, count), part[i].says);
-    tn_say(": the model, all dense, has %s parameters.\n", tn_count_text(of->dense_parameters, count));
+    tn_say(": the model, all dense, has %s parameters.\n", tn_count_text(answer->dense_parameters, count));
 }
 
 /* What was imported, counted where it is a model; nothing is written yet. */
 static tn_status describe(const request *asked, const tn_import *import, const tn_buffer *out,
-                          tn_arena *arena, told *of, tn_error *error) {
-    *of = (told){.file = asked->path,
-                 .kind = import->is_language_model ? "language-model" : "model",
-                 .import = *import};
-    return import->is_language_model ? TN_OK : count_parameters(asked, out, arena, of, error);
+                          tn_arena *arena, told *answer, tn_error *error) {
+    *answer = (told){.file = asked->path,
+                     .kind = import->is_language_model ? "language-model" : "model",
+                     .import = *import};
+    return import->is_language_model ? TN_OK : count_parameters(asked, out, arena, answer, error);
 }
 
-static tn_status tell(const request *asked, told *of, tn_arena *arena, tn_error *error) {
-    const tn_import *import = &of->import;
-    if (import->is_language_model) TN_TRY(count_language_model(asked, arena, of, error));
-    TN_TRY(TN_NEW(arena, import->arrays, &of->row, error));
+static tn_status tell(const request *asked, told *answer, tn_arena *arena, tn_error *error) {
+    const tn_import *import = &answer->import;
+    if (import->is_language_model) TN_TRY(count_language_model(asked, arena, answer, error));
+    TN_TRY(TN_NEW(arena, import->arrays, &answer->row, error));
     for (size_t i = 0; i < import->arrays; i++) {
         const tn_imported_array *array = &import->array[i];
-        of->row[i] = (row){array->info->name, array->info->type, NULL, array->layer, array->info->elements};
-        TN_TRY(shape_of(array->info, arena, &of->row[i].shape, error));
+        answer->row[i] =
+            (row){array->info->name, array->info->type, NULL, array->layer, array->info->elements};
+        TN_TRY(shape_of(array->info, arena, &answer->row[i].shape, error));
     }
-    if (asked->common.json) return tn_output_json(&told_record, of, error);
+    if (asked->common.json) return tn_output_json(&told_record, answer, error);
     char count[32];
-    TN_TRY(tn_output_rows(&row_record, of->row, import->arrays, error));
-    tn_say("\n%s: family %s, %" PRIu64 " layers, %s parameters; %zu of %zu arrays recognised\n", of->file,
-           import->family, import->layers, tn_count_text(of->parameters, count), import->recognised,
+    TN_TRY(tn_output_rows(&row_record, answer->row, import->arrays, error));
+    tn_say("\n%s: family %s, %" PRIu64 " layers, %s parameters; %zu of %zu arrays recognised\n", answer->file,
+           import->family, import->layers, tn_count_text(answer->parameters, count), import->recognised,
            import->arrays);
-    say_account(of);
+    say_account(answer);
     for (size_t i = 0; i < import->notes; i++) tn_say("note: %s\n", import->note[i]);
     return TN_OK;
 }
@@ -185,7 +186,7 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     tn_arena *arena = &asked->common.arena;
     tn_arrays *arrays;
     tn_import import;
-    told of;
+    told summary;
     tn_buffer out = {0};
     (void)answer;
     if (!asked->path) return tn_fail(error, TN_INPUT, "-o MODEL.yaml is missing, the file to write");
@@ -200,11 +201,11 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     TN_TRY(tn_arrays_open(asked->common.argument[0], &arrays, error));
     tn_status status =
         tn_import_model(arrays, asked->common.argument[0], &options, arena, &import, &out, error);
-    if (status == TN_OK) status = describe(asked, &import, &out, arena, &of, error);
+    if (status == TN_OK) status = describe(asked, &import, &out, arena, &summary, error);
     if (status == TN_OK && !import.is_language_model)
         status = look_names_up(asked, &out, arrays, arena, error);
     if (status == TN_OK) status = tn_file_write_buffer(asked->path, &out, error);
-    if (status == TN_OK) status = tell(asked, &of, arena, error);
+    if (status == TN_OK) status = tell(asked, &summary, arena, error);
     tn_buffer_free(&out);
     tn_arrays_close(arrays);
     return status;

@@ -30,11 +30,11 @@ typedef struct {
     const tn_candidate **design; /* [count] behind the points */
 } plotting;
 
-static tn_status find(plotting *with, const char *name, const char *option, const tn_design_column **column,
+static tn_status find(plotting *plot, const char *name, const char *option, const tn_design_column **column,
                       tn_error *error) {
     *column = NULL;
     if (!name) return TN_OK;
-    return tn_design_column_find(&with->columns, name, strlen(name), (tn_position){option, 1, 1}, column,
+    return tn_design_column_find(&plot->columns, name, strlen(name), (tn_position){option, 1, 1}, column,
                                  error);
 }
 
@@ -43,22 +43,22 @@ static bool is_named(const tn_design_column *column) {
     return column->kind == TN_DESIGN_CHOICE && column->has_texts && !column->has_numbers;
 }
 
-static double place_of(const plotting *with, const tn_design_column *column, const tn_candidate *design) {
+static double place_of(const plotting *plot, const tn_design_column *column, const tn_candidate *design) {
     if (is_named(column))
-        return (double)tn_choices_digit(&with->result->space->choices, design->id, column->place);
-    return tn_candidate_number(&with->result->space->choices, column, design);
+        return (double)tn_choices_digit(&plot->result->space->choices, design->id, column->place);
+    return tn_candidate_number(&plot->result->space->choices, column, design);
 }
 
-static tn_status names_of(const plotting *with, const tn_design_column *column, const char *const **name,
+static tn_status names_of(const plotting *plot, const tn_design_column *column, const char *const **name,
                           tn_error *error) {
     const char **made;
     tn_buffer value = {0};
-    tn_status status = TN_NEW(with->arena, column->choice->count, &made, error);
+    tn_status status = TN_NEW(plot->arena, column->choice->count, &made, error);
     for (size_t i = 0; status == TN_OK && i < column->choice->count; i++) {
         value.length = 0;
         tn_axis_value(column->choice, i, &value);
         status = value.status == TN_OK
-                     ? tn_arena_copy_text(with->arena, value.data, value.length, &made[i], error)
+                     ? tn_arena_copy_text(plot->arena, value.data, value.length, &made[i], error)
                      : tn_fail(error, value.status, "no memory for the names of an axis");
     }
     tn_buffer_free(&value);
@@ -66,45 +66,45 @@ static tn_status names_of(const plotting *with, const tn_design_column *column, 
     return status;
 }
 
-static tn_status make_axis(const plotting *with, const tn_design_column *column, char letter,
+static tn_status make_axis(const plotting *plot, const tn_design_column *column, char letter,
                            tn_scatter_axis *axis, tn_error *error) {
-    *axis = (tn_scatter_axis){.title = column->name, .log = letter && strchr(with->asked->log, letter)};
+    *axis = (tn_scatter_axis){.title = column->name, .log = letter && strchr(plot->asked->log, letter)};
     if (!is_named(column)) return TN_OK;
     if (axis->log)
         return tn_fail(error, TN_INPUT, "--log %c: %s has texts, which have no logarithm", letter,
                        column->name);
     axis->names = column->choice->count;
-    return names_of(with, column, &axis->name, error);
+    return names_of(plot, column, &axis->name, error);
 }
 
 /* A design of which a value is not known is left out. */
-static tn_status take_points(plotting *with, tn_error *error) {
-    TN_TRY(TN_NEW(with->arena, with->found.count, &with->point, error));
-    TN_TRY(TN_NEW(with->arena, with->found.count, &with->design, error));
-    for (size_t i = 0; i < with->found.count; i++) {
-        const tn_candidate *design = &with->found.design[i];
-        tn_scatter_point point = {.x = place_of(with, with->x, design), .y = place_of(with, with->y, design)};
-        if (with->colour) point.colour = place_of(with, with->colour, design);
-        if (with->colour && is_named(with->colour)) point.series = (size_t)point.colour;
+static tn_status take_points(plotting *plot, tn_error *error) {
+    TN_TRY(TN_NEW(plot->arena, plot->found.count, &plot->point, error));
+    TN_TRY(TN_NEW(plot->arena, plot->found.count, &plot->design, error));
+    for (size_t i = 0; i < plot->found.count; i++) {
+        const tn_candidate *design = &plot->found.design[i];
+        tn_scatter_point point = {.x = place_of(plot, plot->x, design), .y = place_of(plot, plot->y, design)};
+        if (plot->colour) point.colour = place_of(plot, plot->colour, design);
+        if (plot->colour && is_named(plot->colour)) point.series = (size_t)point.colour;
         if (!isfinite(point.x) || !isfinite(point.y) || !isfinite(point.colour)) continue;
-        with->design[with->count] = design;
-        with->point[with->count++] = point;
+        plot->design[plot->count] = design;
+        plot->point[plot->count++] = point;
     }
     return TN_OK;
 }
 
 /* ---- output ---- */
 
-static tn_status write_csv(const plotting *with, const char *path, tn_error *error) {
-    const tn_design_column *column[] = {&with->columns.column[0], with->x, with->y, with->colour};
-    size_t columns = with->colour ? 4 : 3;
+static tn_status write_csv(const plotting *plot, const char *path, tn_error *error) {
+    const tn_design_column *column[] = {&plot->columns.column[0], plot->x, plot->y, plot->colour};
+    size_t columns = plot->colour ? 4 : 3;
     tn_buffer out = {0}, value = {0};
     for (size_t c = 0; c < columns; c++) tn_csv_put(&out, column[c]->name);
     tn_csv_line(&out);
-    for (size_t i = 0; i < with->count; i++) {
+    for (size_t i = 0; i < plot->count; i++) {
         for (size_t c = 0; c < columns; c++) {
             value.length = 0;
-            tn_candidate_text(&with->result->space->choices, column[c], with->design[i], &value);
+            tn_candidate_text(&plot->result->space->choices, column[c], plot->design[i], &value);
             tn_csv_put(&out, value.data ? value.data : "");
         }
         tn_csv_line(&out);
@@ -116,69 +116,69 @@ static tn_status write_csv(const plotting *with, const char *path, tn_error *err
     return status;
 }
 
-static tn_status draw(const plotting *with, const char *path, tn_error *error) {
-    const tn_designs_plot *asked = with->asked;
+static tn_status draw(const plotting *plot, const char *path, tn_error *error) {
+    const tn_designs_plot *asked = plot->asked;
     const char *heading = "";
-    tn_scatter figure = {.count = with->count, .point = with->point, .series = 1};
-    TN_TRY(make_axis(with, with->x, 'x', &figure.x, error));
-    TN_TRY(make_axis(with, with->y, 'y', &figure.y, error));
-    if (with->colour && is_named(with->colour)) {
-        figure.series = with->colour->choice->count;
-        TN_TRY(names_of(with, with->colour, &figure.series_name, error));
-    } else if (with->colour) {
-        TN_TRY(make_axis(with, with->colour, '\0', &figure.colour, error));
+    tn_scatter figure = {.count = plot->count, .point = plot->point, .series = 1};
+    TN_TRY(make_axis(plot, plot->x, 'x', &figure.x, error));
+    TN_TRY(make_axis(plot, plot->y, 'y', &figure.y, error));
+    if (plot->colour && is_named(plot->colour)) {
+        figure.series = plot->colour->choice->count;
+        TN_TRY(names_of(plot, plot->colour, &figure.series_name, error));
+    } else if (plot->colour) {
+        TN_TRY(make_axis(plot, plot->colour, '\0', &figure.colour, error));
     }
     if (!figure.series_name) figure.series_name = &heading;
     if (asked->style == TN_FIGURE_SCREEN)
-        TN_TRY(tn_arena_format(with->arena, &heading, error, "%s: %zu designs%s%s", with->result->space->name,
-                               with->count, with->query.where ? " with " : "",
-                               with->query.where ? tn_condition_text(with->query.where) : ""));
+        TN_TRY(tn_arena_format(plot->arena, &heading, error, "%s: %zu designs%s%s", plot->result->space->name,
+                               plot->count, plot->query.where ? " with " : "",
+                               plot->query.where ? tn_condition_text(plot->query.where) : ""));
     figure.heading = heading;
     return tn_scatter_draw(&figure, path, asked->format, asked->style, error);
 }
 
 /* FOLDER/figures/Y-by-X */
-static tn_status path_of(const plotting *with, const char **path, tn_error *error) {
+static tn_status path_of(const plotting *plot, const char **path, tn_error *error) {
     const char *folder;
-    if (with->asked->out) {
-        *path = with->asked->out;
+    if (plot->asked->out) {
+        *path = plot->asked->out;
         return TN_OK;
     }
-    TN_TRY(tn_arena_format(with->arena, &folder, error, "%s/figures", with->result->folder));
+    TN_TRY(tn_arena_format(plot->arena, &folder, error, "%s/figures", plot->result->folder));
     TN_TRY(tn_folder_make(folder, error));
-    return tn_arena_format(with->arena, path, error, "%s/%s-by-%s", folder, with->y->name, with->x->name);
+    return tn_arena_format(plot->arena, path, error, "%s/%s-by-%s", folder, plot->y->name, plot->x->name);
 }
 
-static tn_status ask(plotting *with, tn_error *error) {
-    const tn_designs_plot *asked = with->asked;
-    const tn_resources has = tn_device_resources(with->result->space->device);
+static tn_status ask(plotting *plot, tn_error *error) {
+    const tn_designs_plot *asked = plot->asked;
+    const tn_resources has = tn_device_resources(plot->result->space->device);
     if (strcmp(asked->log, "") != 0 && strcmp(asked->log, "x") != 0 && strcmp(asked->log, "y") != 0 &&
         strcmp(asked->log, "xy") != 0)
         return tn_fail(error, TN_INPUT, "--log %s; it is x, y or xy", asked->log);
-    TN_TRY(tn_design_columns_of(&with->result->space->choices, &has, with->arena, &with->columns, error));
-    TN_TRY(find(with, asked->x, "--x", &with->x, error));
-    TN_TRY(find(with, asked->y, "--y", &with->y, error));
-    TN_TRY(find(with, asked->colour, "--colour", &with->colour, error));
+    TN_TRY(tn_design_columns_of(&plot->result->space->choices, &has, plot->arena, &plot->columns, error));
+    TN_TRY(find(plot, asked->x, "--x", &plot->x, error));
+    TN_TRY(find(plot, asked->y, "--y", &plot->y, error));
+    TN_TRY(find(plot, asked->colour, "--colour", &plot->colour, error));
     if (asked->where)
-        TN_TRY(tn_condition_parse(asked->where, (tn_position){"--where", 1, 1}, with->result->space,
-                                  with->arena, &with->query.where, error));
-    return tn_query_run(with->result, &with->query, with->arena, &with->found, error);
+        TN_TRY(tn_condition_parse(asked->where, (tn_position){"--where", 1, 1}, plot->result->space,
+                                  plot->arena, &plot->query.where, error));
+    return tn_query_run(plot->result, &plot->query, plot->arena, &plot->found, error);
 }
 
 /* *path = the figure. *answer = 1 where no design is left. */
 static tn_status plot_designs(const tn_result *result, const tn_designs_plot *asked, tn_arena *arena,
                               const char **path, int *answer, tn_error *error) {
-    plotting with = {
+    plotting plot = {
         .result = result, .asked = asked, .arena = arena, .query = {.all = asked->all, .most = UINT64_MAX}};
     const char *base;
-    TN_TRY(ask(&with, error));
-    TN_TRY(take_points(&with, error));
+    TN_TRY(ask(&plot, error));
+    TN_TRY(take_points(&plot, error));
     *path = NULL;
-    *answer = with.count == 0;
-    if (with.count == 0) return TN_OK;
-    TN_TRY(path_of(&with, &base, error));
+    *answer = plot.count == 0;
+    if (plot.count == 0) return TN_OK;
+    TN_TRY(path_of(&plot, &base, error));
     TN_TRY(tn_arena_format(arena, path, error, "%s.%s", base, tn_figure_format_name(asked->format)));
-    return asked->format == TN_FIGURE_CSV ? write_csv(&with, *path, error) : draw(&with, base, error);
+    return asked->format == TN_FIGURE_CSV ? write_csv(&plot, *path, error) : draw(&plot, base, error);
 }
 
 typedef struct {

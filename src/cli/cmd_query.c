@@ -28,23 +28,24 @@ typedef struct {
 
 /* ---- which columns ---- */
 
-static tn_status named_columns(const char *list, const tn_design_columns *all, view *of, tn_error *error) {
-    for (unsigned at = 1; *list;) {
+static tn_status named_columns(const char *list, const tn_design_columns *all, view *window,
+                               tn_error *error) {
+    for (unsigned index = 1; *list;) {
         size_t length = strcspn(list, ",");
-        const tn_position place = {"--columns", 1, at};
-        TN_TRY(tn_design_column_find(all, list, length, place, &of->column[of->count], error));
-        for (size_t i = 0; i < of->count; i++)
-            if (of->column[i] == of->column[of->count])
-                return tn_fail_at(error, TN_INPUT, place, "'%s' is named twice", of->column[i]->name);
-        of->count++;
-        at += (unsigned)length + 1;
+        const tn_position place = {"--columns", 1, index};
+        TN_TRY(tn_design_column_find(all, list, length, place, &window->column[window->count], error));
+        for (size_t i = 0; i < window->count; i++)
+            if (window->column[i] == window->column[window->count])
+                return tn_fail_at(error, TN_INPUT, place, "'%s' is named twice", window->column[i]->name);
+        window->count++;
+        index += (unsigned)length + 1;
         list += length;
         if (*list == ',' && list[1] == '\0')
-            return tn_fail_at(error, TN_INPUT, (tn_position){"--columns", 1, at},
+            return tn_fail_at(error, TN_INPUT, (tn_position){"--columns", 1, index},
                               "a name is missing behind the last comma");
         list += *list == ',';
     }
-    return of->count ? TN_OK : tn_fail(error, TN_INPUT, "--columns is empty; name at least one");
+    return window->count ? TN_OK : tn_fail(error, TN_INPUT, "--columns is empty; name at least one");
 }
 
 static bool is_objective(const tn_space *space, const tn_design_column *column) {
@@ -55,30 +56,30 @@ static bool is_objective(const tn_space *space, const tn_design_column *column) 
 
 /* Programs get every column; people the choices, the objectives and what they asked about. */
 static tn_status choose_columns(const request *asked, const tn_query *query, const tn_design_columns *all,
-                                view *of, tn_error *error) {
+                                view *window, tn_error *error) {
     bool person = !asked->common.json && !asked->csv;
-    TN_TRY(TN_NEW((tn_arena *)&asked->common.arena, all->count, &of->column, error));
-    if (asked->columns) return named_columns(asked->columns, all, of, error);
+    TN_TRY(TN_NEW((tn_arena *)&asked->common.arena, all->count, &window->column, error));
+    if (asked->columns) return named_columns(asked->columns, all, window, error);
     for (size_t i = 0; i < all->count; i++) {
         const tn_design_column *column = &all->column[i];
         bool wanted = column->kind != TN_DESIGN_QUANTITY || column == query->order ||
-                      is_objective(of->space, column) ||
+                      is_objective(window->space, column) ||
                       (query->where && tn_condition_mentions(query->where, column->name));
-        if (!person || wanted) of->column[of->count++] = column;
+        if (!person || wanted) window->column[window->count++] = column;
     }
     return TN_OK;
 }
 
 /* ---- output ---- */
 
-static tn_status print_csv(const view *of, const tn_query_answer *found, tn_error *error) {
+static tn_status print_csv(const view *window, const tn_query_answer *found, tn_error *error) {
     tn_buffer out = {0}, value = {0};
-    for (size_t c = 0; c < of->count; c++) tn_csv_put(&out, of->column[c]->name);
+    for (size_t c = 0; c < window->count; c++) tn_csv_put(&out, window->column[c]->name);
     tn_csv_line(&out);
     for (size_t i = 0; i < found->count; i++) {
-        for (size_t c = 0; c < of->count; c++) {
+        for (size_t c = 0; c < window->count; c++) {
             value.length = 0;
-            tn_candidate_text(&of->space->choices, of->column[c], &found->design[i], &value);
+            tn_candidate_text(&window->space->choices, window->column[c], &found->design[i], &value);
             tn_csv_put(&out, value.data ? value.data : "");
         }
         tn_csv_line(&out);
@@ -88,28 +89,28 @@ static tn_status print_csv(const view *of, const tn_query_answer *found, tn_erro
     return tn_output(&out, error);
 }
 
-static void put_value(const view *of, const tn_design_column *column, const tn_candidate *design,
+static void put_value(const view *window, const tn_design_column *column, const tn_candidate *design,
                       tn_buffer *value, tn_json *json) {
     bool is_text = column->kind == TN_DESIGN_CHOICE && column->has_texts;
     tn_json_key(json, column->name);
     value->length = 0;
-    tn_candidate_text(&of->space->choices, column, design, value);
+    tn_candidate_text(&window->space->choices, column, design, value);
     uint64_t count;
     if (!is_text && value->data && tn_read_count(value->data, &count) == TN_NUMBER_OK)
         tn_json_count(json, count);
     else if (is_text)
         tn_json_text(json, value->data);
     else
-        tn_json_real(json, tn_candidate_number(&of->space->choices, column, design));
+        tn_json_real(json, tn_candidate_number(&window->space->choices, column, design));
 }
 
-static tn_status print_json(const view *of, bool all, const tn_query_answer *found, tn_error *error) {
+static tn_status print_json(const view *window, bool all, const tn_query_answer *found, tn_error *error) {
     tn_buffer out = {0}, value = {0};
     tn_json json;
     tn_json_begin(&json, &out);
     tn_json_object(&json);
-    tn_json_put_text(&json, "space", of->space->name);
-    tn_json_put_text(&json, "where", of->where);
+    tn_json_put_text(&json, "space", window->space->name);
+    tn_json_put_text(&json, "where", window->where);
     tn_json_put_text(&json, "of", all ? "all" : "front");
     tn_json_put_count(&json, "designs", found->asked);
     tn_json_put_count(&json, "matched", found->matched);
@@ -117,7 +118,8 @@ static tn_status print_json(const view *of, bool all, const tn_query_answer *fou
     tn_json_array(&json);
     for (size_t i = 0; i < found->count; i++) {
         tn_json_object(&json);
-        for (size_t c = 0; c < of->count; c++) put_value(of, of->column[c], &found->design[i], &value, &json);
+        for (size_t c = 0; c < window->count; c++)
+            put_value(window, window->column[c], &found->design[i], &value, &json);
         tn_json_end(&json);
     }
     tn_json_end(&json);
@@ -128,28 +130,29 @@ static tn_status print_json(const view *of, bool all, const tn_query_answer *fou
 }
 
 /* Ids as --point takes them, counts whole, the rest rounded. */
-static void put_cell(const view *of, const tn_design_column *column, const tn_candidate *design,
+static void put_cell(const view *window, const tn_design_column *column, const tn_candidate *design,
                      tn_buffer *value, tn_table *table) {
     char text[48];
-    double number = tn_candidate_number(&of->space->choices, column, design);
+    double number = tn_candidate_number(&window->space->choices, column, design);
     if (column->kind == TN_DESIGN_QUANTITY && !tn_quantities[column->place].whole) {
         tn_rounded_text(number, TN_NUMBER_SIGNIFICANT, 4, text, sizeof text);
         tn_table_text(table, isnan(number) ? "-" : text);
         return;
     }
     value->length = 0;
-    tn_candidate_text(&of->space->choices, column, design, value);
+    tn_candidate_text(&window->space->choices, column, design, value);
     tn_table_text(table, value->data ? value->data : "");
 }
 
-static tn_status print_table(const view *of, bool all, const tn_query_answer *found, tn_error *error) {
+static tn_status print_table(const view *window, bool all, const tn_query_answer *found, tn_error *error) {
     char matched[32], asked[32], shown[32];
     tn_table table;
     tn_buffer value = {0};
-    tn_table_begin(&table, of->count);
-    for (size_t c = 0; c < of->count; c++) tn_table_text(&table, of->column[c]->name);
+    tn_table_begin(&table, window->count);
+    for (size_t c = 0; c < window->count; c++) tn_table_text(&table, window->column[c]->name);
     for (size_t i = 0; i < found->count; i++)
-        for (size_t c = 0; c < of->count; c++) put_cell(of, of->column[c], &found->design[i], &value, &table);
+        for (size_t c = 0; c < window->count; c++)
+            put_cell(window, window->column[c], &found->design[i], &value, &table);
     if (value.status != TN_OK) table.status = value.status;
     tn_buffer_free(&value);
     TN_TRY(tn_table_end(&table, error));
@@ -162,12 +165,12 @@ static tn_status print_table(const view *of, bool all, const tn_query_answer *fo
 
 /* ---- the command ---- */
 
-static tn_status say_none(const request *asked, const view *of, const tn_query_answer *found) {
+static tn_status say_none(const request *asked, const view *window, const tn_query_answer *found) {
     char text[32];
     if (!asked->common.quiet)
         fprintf(stderr, "none of the %s %s fulfils: %s\n", tn_count_text(found->asked, text),
                 asked->all ? "designs that were kept" : "designs of the front",
-                of->where ? of->where : "nothing is asked");
+                window->where ? window->where : "nothing is asked");
     return TN_OK;
 }
 
@@ -182,24 +185,24 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
         return tn_fail(error, TN_INPUT, "--csv and --json exclude each other; give one");
     if (asked->descending && !asked->sort) return tn_fail(error, TN_INPUT, "--descending goes with --sort");
     TN_TRY(tn_result_load(asked->common.argument[0], arena, &result, error));
-    view of = {.space = result.space};
+    view window = {.space = result.space};
     const tn_resources has = tn_device_resources(result.space->device);
     TN_TRY(tn_design_columns_of(&result.space->choices, &has, arena, &columns, error));
     if (asked->common.arguments > 1) {
         TN_TRY(tn_condition_parse(asked->common.argument[1], (tn_position){"EXPR", 1, 1}, result.space, arena,
                                   &query.where, error));
-        of.where = tn_condition_text(query.where);
+        window.where = tn_condition_text(query.where);
     }
     if (asked->sort)
         TN_TRY(tn_design_column_find(&columns, asked->sort, strlen(asked->sort),
                                      (tn_position){"--sort", 1, 1}, &query.order, error));
-    TN_TRY(choose_columns(asked, &query, &columns, &of, error));
+    TN_TRY(choose_columns(asked, &query, &columns, &window, error));
     TN_TRY(tn_query_run(&result, &query, arena, &found, error));
     tn_print_incomplete(&result, true);
     *answer = found.matched == 0;
-    if (asked->csv) return print_csv(&of, &found, error);
-    if (asked->common.json) return print_json(&of, asked->all, &found, error);
-    return found.matched ? print_table(&of, asked->all, &found, error) : say_none(asked, &of, &found);
+    if (asked->csv) return print_csv(&window, &found, error);
+    if (asked->common.json) return print_json(&window, asked->all, &found, error);
+    return found.matched ? print_table(&window, asked->all, &found, error) : say_none(asked, &window, &found);
 }
 
 static const request defaults = {.limit = UINT64_MAX};

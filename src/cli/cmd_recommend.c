@@ -23,29 +23,29 @@
 /* ---- finding ---- */
 
 static tn_status find_place(const tn_space *space, const tn_point *point, size_t count, uint64_t knee,
-                            tn_arena *arena, tn_grounds *of, tn_error *error) {
+                            tn_arena *arena, tn_grounds *grounds, tn_error *error) {
     tn_scale scale[TN_OBJECTIVES_MOST];
     tn_scales(point, count, space->objectives, scale);
-    of->objectives = space->objectives;
-    TN_TRY(TN_NEW(arena, of->objectives, &of->line, error));
-    of->second_distance = INFINITY;
+    grounds->objectives = space->objectives;
+    TN_TRY(TN_NEW(arena, grounds->objectives, &grounds->line, error));
+    grounds->second_distance = INFINITY;
     for (size_t i = 0; i < count; i++) {
         double distance = tn_knee_distance(&point[i], space->objectives, scale);
         if (point[i].id != knee) {
-            if (distance >= of->second_distance) continue;
-            of->has_second = true;
-            of->second = point[i].id;
-            of->second_distance = distance;
+            if (distance >= grounds->second_distance) continue;
+            grounds->has_second = true;
+            grounds->second = point[i].id;
+            grounds->second_distance = distance;
             continue;
         }
-        of->distance = distance;
-        for (size_t j = 0; j < of->objectives; j++) {
+        grounds->distance = distance;
+        for (size_t j = 0; j < grounds->objectives; j++) {
             double sign = space->objective[j]->maximise ? -1 : 1;
-            of->line[j] = (tn_knee_line){.objective = space->objective[j]->name,
-                                         .value = sign * point[i].value[j],
-                                         .best = sign * scale[j].least,
-                                         .worst = sign * scale[j].most,
-                                         .place = tn_scaled(scale[j], point[i].value[j])};
+            grounds->line[j] = (tn_knee_line){.objective = space->objective[j]->name,
+                                              .value = sign * point[i].value[j],
+                                              .best = sign * scale[j].least,
+                                              .worst = sign * scale[j].most,
+                                              .place = tn_scaled(scale[j], point[i].value[j])};
         }
     }
     return TN_OK;
@@ -73,19 +73,19 @@ static tn_status value_text(const tn_axis *choice, size_t digit, tn_arena *arena
     return status;
 }
 
-static tn_status find_best(const tn_result *result, const tn_point *point, const char *by, tn_arena *arena,
-                           tn_grounds *of, tn_error *error) {
+static tn_status find_best(const tn_result *result, const tn_point *point, const char *key, tn_arena *arena,
+                           tn_grounds *grounds, tn_error *error) {
     const tn_space *space = result->space;
-    size_t at = tn_default_by(space), count = result->front_count;
-    if (by) TN_TRY(tn_axis_find(space, by, &at, error));
-    if (at >= space->choices.count) return TN_OK;
-    const tn_axis *choice = &space->choices.axis[at];
-    of->by = choice->key;
-    TN_TRY(TN_NEW(arena, choice->count, &of->best, error));
+    size_t index = tn_default_by(space), count = result->front_count;
+    if (key) TN_TRY(tn_axis_find(space, key, &index, error));
+    if (index >= space->choices.count) return TN_OK;
+    const tn_axis *choice = &space->choices.axis[index];
+    grounds->choice = choice->key;
+    TN_TRY(TN_NEW(arena, choice->count, &grounds->best, error));
     for (size_t digit = 0; digit < choice->count; digit++) {
-        size_t best = tn_best_at(space, at, digit, point, count);
+        size_t best = tn_best_at(space, index, digit, point, count);
         if (best == count) continue;
-        tn_design_line *line = &of->best[of->best_count++];
+        tn_design_line *line = &grounds->best[grounds->best_count++];
         *line = line_of(&result->front[best]);
         TN_TRY(value_text(choice, digit, arena, &line->chosen, error));
     }
@@ -93,21 +93,21 @@ static tn_status find_best(const tn_result *result, const tn_point *point, const
 }
 
 static tn_status find_thinned(const tn_result *result, const tn_point *point, uint64_t knee, tn_arena *arena,
-                              tn_grounds *of, tn_error *error) {
+                              tn_grounds *grounds, tn_error *error) {
     size_t count = result->front_count, left;
     bool *kept;
-    if (!(of->epsilon >= 0)) return TN_OK;
+    if (!(grounds->epsilon >= 0)) return TN_OK;
     TN_TRY(TN_NEW(arena, count, &kept, error));
     for (size_t i = 0; i < count; i++) kept[i] = point[i].id == knee;
-    TN_TRY(tn_thin(point, count, result->space->objectives, of->epsilon, kept, &left, error));
-    TN_TRY(TN_NEW(arena, left, &of->thinned, error));
+    TN_TRY(tn_thin(point, count, result->space->objectives, grounds->epsilon, kept, &left, error));
+    TN_TRY(TN_NEW(arena, left, &grounds->thinned, error));
     for (size_t i = 0; i < count; i++)
-        if (kept[i]) of->thinned[of->thinned_count++] = line_of(&result->front[i]);
+        if (kept[i]) grounds->thinned[grounds->thinned_count++] = line_of(&result->front[i]);
     return TN_OK;
 }
 
 /* by NULL: the default choice; epsilon NAN: no thinned front. Lives in `arena`. */
-static tn_status grounds_find(const tn_result *result, const char *by, double epsilon, tn_arena *arena,
+static tn_status grounds_find(const tn_result *result, const char *key, double epsilon, tn_arena *arena,
                               tn_grounds *grounds, tn_error *error) {
     tn_point *point;
     uint64_t *id, knee = result->recommended[0].id;
@@ -115,7 +115,7 @@ static tn_status grounds_find(const tn_result *result, const char *by, double ep
     *grounds = (tn_grounds){.epsilon = epsilon, .front_count = count};
     TN_TRY(tn_result_points(result, arena, &point, error));
     TN_TRY(find_place(result->space, point, count, knee, arena, grounds, error));
-    TN_TRY(find_best(result, point, by, arena, grounds, error));
+    TN_TRY(find_best(result, point, key, arena, grounds, error));
     TN_TRY(find_thinned(result, point, knee, arena, grounds, error));
     TN_TRY(TN_NEW(arena, count, &id, error));
     for (size_t i = 0; i < count; i++) id[i] = point[i].id;
@@ -145,7 +145,7 @@ static const tn_column robustness_columns[] = {
     TN_COLUMN(tn_robustness, kept, NULL),
     TN_COLUMN_AS("of", tn_robustness, changes, NULL),
     TN_ROWS_IN("changes", tn_robustness, change, changes, change_record, NULL),
-    TN_ROWS_IN("without", tn_robustness, without, objectives, change_record, NULL),
+    TN_ROWS_IN("without", tn_robustness, reduced, objectives, change_record, NULL),
 };
 static const tn_record robustness_record = TN_RECORD(tn_robustness, robustness_columns);
 
@@ -174,7 +174,7 @@ static const tn_column grounds_columns[] = {
     TN_COLUMN_AS("next_nearest", tn_grounds, second, NULL, TN_WHEN(tn_grounds, has_second)),
     TN_COLUMN_AS("next_nearest_distance", tn_grounds, second_distance, NULL, TN_OPTIONAL),
     TN_OBJECT("robustness", tn_grounds, robustness, robustness_record, NULL),
-    TN_COLUMN(tn_grounds, by, NULL, TN_OPTIONAL),
+    TN_COLUMN_AS("by", tn_grounds, choice, NULL, TN_OPTIONAL),
     TN_ROWS("best", tn_grounds, best, best_count, design_record, NULL),
     TN_COLUMN_AS("thinned_by", tn_grounds, epsilon, NULL, TN_OPTIONAL),
     TN_ROWS("thinned", tn_grounds, thinned, thinned_count, design_record, NULL, TN_OPTIONAL),
@@ -182,12 +182,12 @@ static const tn_column grounds_columns[] = {
 const tn_record tn_grounds_record = TN_RECORD(tn_grounds, grounds_columns);
 
 /* The choices in which another design differs. */
-static tn_status say_difference(const tn_space *space, uint64_t from, uint64_t to, tn_error *error) {
+static tn_status say_difference(const tn_space *space, uint64_t begin, uint64_t end, tn_error *error) {
     tn_buffer value = {0};
     size_t said = 0;
     for (size_t i = 0; i < space->choices.count; i++) {
-        size_t digit = tn_choices_digit(&space->choices, to, i);
-        if (digit == tn_choices_digit(&space->choices, from, i)) continue;
+        size_t digit = tn_choices_digit(&space->choices, end, i);
+        if (digit == tn_choices_digit(&space->choices, begin, i)) continue;
         value.length = 0;
         tn_axis_value(&space->choices.axis[i], digit, &value);
         if (value.status == TN_OK)
@@ -214,17 +214,17 @@ static tn_status say_moves(const tn_result *result, const tn_perturbation *chang
     return TN_OK;
 }
 
-static tn_status print_robustness(const tn_result *result, const tn_robustness *of,
+static tn_status print_robustness(const tn_result *result, const tn_robustness *robustness,
                                   const tn_accuracy_grounds *accuracy, tn_error *error) {
-    tn_say("how firmly: %zu of %zu small changes of the question keep it%s\n", of->kept, of->changes,
-           of->kept < of->changes ? "; it moves under" : "");
-    TN_TRY(say_moves(result, of->change, of->changes, error));
+    tn_say("how firmly: %zu of %zu small changes of the question keep it%s\n", robustness->kept,
+           robustness->changes, robustness->kept < robustness->changes ? "; it moves under" : "");
+    TN_TRY(say_moves(result, robustness->change, robustness->changes, error));
     tn_accuracy_grounds_firm(result, accuracy);
     bool moves = false;
-    for (size_t i = 0; i < of->objectives; i++) moves |= !of->without[i].kept;
+    for (size_t i = 0; i < robustness->objectives; i++) moves |= !robustness->reduced[i].kept;
     tn_say("where each objective pulls: left out, the knee would be%s\n",
            moves ? "" : " the same, whichever it is");
-    return say_moves(result, of->without, of->objectives, error);
+    return say_moves(result, robustness->reduced, robustness->objectives, error);
 }
 
 /* by NULL: the default choice; epsilon NAN: no thinned front. Lives in `arena`. */
@@ -240,7 +240,7 @@ static tn_status grounds_print(const tn_result *result, const tn_grounds *ground
     TN_TRY(print_robustness(result, &grounds->robustness, &grounds->accuracy, error));
     if (grounds->best_count) {
         tn_say("\nthe best of the front at each %s: in %s, ties broken by the other objectives\n",
-               grounds->by, grounds->line[0].objective);
+               grounds->choice, grounds->line[0].objective);
         TN_TRY(tn_output_rows(&design_record, grounds->best, grounds->best_count, error));
     }
     if (!(grounds->epsilon >= 0)) return TN_OK;
@@ -401,7 +401,7 @@ static tn_status print(const tn_result *result, const tn_explanation *why, const
 
 typedef struct {
     tn_common common;
-    const char *by;
+    const char *key;
     double epsilon;
 } request;
 
@@ -413,11 +413,11 @@ static tn_status recommend(const request *asked, tn_arena *arena, int *answer, t
     TN_TRY(tn_result_load(asked->common.argument[0], arena, &result, error));
     if (result.recommended_count == 0) {
         size_t choice;
-        if (asked->by) TN_TRY(tn_axis_find(result.space, asked->by, &choice, error));
+        if (asked->key) TN_TRY(tn_axis_find(result.space, asked->key, &choice, error));
         *answer = 1;
         return tn_recommend_misses(&result, asked->common.json, arena, error);
     }
-    TN_TRY(grounds_find(&result, asked->by, asked->epsilon, arena, &grounds, error));
+    TN_TRY(grounds_find(&result, asked->key, asked->epsilon, arena, &grounds, error));
     TN_TRY(tn_evaluator_new(result.space, &evaluator, error));
     tn_status status = tn_evaluate_explain(evaluator, result.recommended[0].id, arena, &why, error);
     if (status == TN_OK)
@@ -442,7 +442,7 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
 
 static const request defaults = {.epsilon = NAN};
 static const tn_option options[] = {
-    {"--by", TN_INTO(request, by), "KEY",
+    {"--by", TN_INTO(request, key), "KEY",
      "list the best design of the front at each value of this choice; default: the first that sets ranks"},
     {"--thin", TN_INTO(request, epsilon), "EPS",
      "list the front thinned: each design has a listed one at most this share worse in anything"},

@@ -40,12 +40,12 @@ typedef struct tn_accuracy_grounds {
 
 /* `point`: the front's. */
 tn_status tn_accuracy_grounds_find(const tn_result *result, const tn_point *point, size_t count, uint64_t id,
-                                   tn_arena *arena, tn_accuracy_grounds *of, tn_error *error);
+                                   tn_arena *arena, tn_accuracy_grounds *grounds, tn_error *error);
 /* Before all else, among the costs, behind the other changes of the question, and in JSON. */
-void tn_accuracy_grounds_first(const tn_result *result, const tn_accuracy_grounds *of);
-void tn_accuracy_grounds_cost(const tn_accuracy_grounds *of);
-void tn_accuracy_grounds_firm(const tn_result *result, const tn_accuracy_grounds *of);
-void tn_accuracy_grounds_json(const tn_accuracy_grounds *of, tn_json *json);
+void tn_accuracy_grounds_first(const tn_result *result, const tn_accuracy_grounds *grounds);
+void tn_accuracy_grounds_cost(const tn_accuracy_grounds *grounds);
+void tn_accuracy_grounds_firm(const tn_result *result, const tn_accuracy_grounds *grounds);
+void tn_accuracy_grounds_json(const tn_accuracy_grounds *grounds, tn_json *json);
 
 typedef struct tn_grounds {
     size_t objectives;
@@ -56,7 +56,7 @@ typedef struct tn_grounds {
     double second_distance;
     tn_robustness robustness;
     tn_accuracy_grounds accuracy;
-    const char *by; /* key of the choice; NULL: the space has none that sets ranks */
+    const char *choice; /* key of the choice; NULL: the space has none that sets ranks */
     size_t best_count;
     tn_design_line *best;
     double epsilon; /* NAN: not thinned */

@@ -147,10 +147,10 @@ static tn_status find_columns(const request *r, batch *b, tn_error *error) {
         if (i < COLUMNS + LABELS) continue;
         const char *near = tn_suggest(head->text, known, COLUMNS + LABELS);
         if (near)
-            return tn_fail_at(error, TN_INPUT, head->at, "unknown column '%.60s'; did you mean %s?",
+            return tn_fail_at(error, TN_INPUT, head->position, "unknown column '%.60s'; did you mean %s?",
                               head->text, near);
         return tn_fail_at(
-            error, TN_INPUT, head->at,
+            error, TN_INPUT, head->position,
             "unknown column '%.60s'; a batch has dtype, M, N, K and may have batch, graph_us, eager_us, "
             "name, id",
             head->text);
@@ -166,27 +166,27 @@ static const char *label_of(const tn_csv *csv, size_t row, const char *label) {
     return column < csv->columns ? tn_csv_at(csv, row, column)->text : NULL;
 }
 
-static tn_status answer_row(const request *r, batch *b, size_t at, tn_error *error) {
+static tn_status answer_row(const request *r, batch *b, size_t index, tn_error *error) {
     const tn_csv *csv = &b->csv;
-    const tn_csv_cell *dtype = tn_csv_at(csv, at, b->column[DTYPE]);
-    product_row *row = &b->row[at];
+    const tn_csv_cell *dtype = tn_csv_at(csv, index, b->column[DTYPE]);
+    product_row *row = &b->row[index];
     tn_roofline_product *p = &row->product;
     tn_error unplaced;
-    *row = (product_row){.name = label_of(csv, at, "name"),
-                         .id = label_of(csv, at, "id"),
+    *row = (product_row){.name = label_of(csv, index, "name"),
+                         .id = label_of(csv, index, "id"),
                          .precision = dtype->text,
                          .product = {.batch = 1},
                          .measured = b->is_measured};
-    TN_TRY(tn_csv_count(csv, at, b->column[COLUMN_M], 1, TN_ROOFLINE_MOST_SIZE, &p->m, error));
-    TN_TRY(tn_csv_count(csv, at, b->column[COLUMN_N], 1, TN_ROOFLINE_MOST_SIZE, &p->n, error));
-    TN_TRY(tn_csv_count(csv, at, b->column[COLUMN_K], 1, TN_ROOFLINE_MOST_SIZE, &p->k, error));
+    TN_TRY(tn_csv_count(csv, index, b->column[COLUMN_M], 1, TN_ROOFLINE_MOST_SIZE, &p->m, error));
+    TN_TRY(tn_csv_count(csv, index, b->column[COLUMN_N], 1, TN_ROOFLINE_MOST_SIZE, &p->n, error));
+    TN_TRY(tn_csv_count(csv, index, b->column[COLUMN_K], 1, TN_ROOFLINE_MOST_SIZE, &p->k, error));
     if (b->column[BATCH] < csv->columns)
-        TN_TRY(tn_csv_count(csv, at, b->column[BATCH], 1, TN_ROOFLINE_MOST_SIZE, &p->batch, error));
+        TN_TRY(tn_csv_count(csv, index, b->column[BATCH], 1, TN_ROOFLINE_MOST_SIZE, &p->batch, error));
     tn_status status = predict(r, row, &unplaced);
-    if (status != TN_OK) return tn_fail_at(error, status, dtype->at, "%s", unplaced.message);
+    if (status != TN_OK) return tn_fail_at(error, status, dtype->position, "%s", unplaced.message);
     double measured;
     if (!b->is_measured) return TN_OK;
-    TN_TRY(tn_csv_real(csv, at, b->measured, 1e-6, 1e12, &measured, error));
+    TN_TRY(tn_csv_real(csv, index, b->measured, 1e-6, 1e12, &measured, error));
     row->relative_error = row->us / measured - 1;
     return TN_OK;
 }
@@ -313,7 +313,7 @@ const tn_command tn_command_roofline = {
 /* tenfold roofline step MODEL --device D [--kernels N] [--plot FILE] */
 
 typedef struct {
-    tn_roofline_kernel of;
+    tn_roofline_kernel kernel;
     const char *kind;
     bool is_product;
     double all_us; /* of the step */
@@ -342,9 +342,9 @@ static int by_share(const void *a, const void *b) {
     return (left < right) - (left > right);
 }
 
-static void show_size(const void *at, tn_buffer *cell) {
-    const kernel_row *row = at;
-    const tn_roofline_product *size = &row->of.product;
+static void show_size(const void *entry, tn_buffer *cell) {
+    const kernel_row *row = entry;
+    const tn_roofline_product *size = &row->kernel.product;
     if (row->is_product) tn_buffer_format(cell, "%" PRIu64 " x ", size->batch);
     tn_buffer_format(cell, "%" PRIu64 " x %" PRIu64, size->m, size->n);
     if (row->is_product) tn_buffer_format(cell, " x %" PRIu64, size->k);
@@ -354,16 +354,16 @@ static void show_size(const void *at, tn_buffer *cell) {
 static const tn_column kernel_columns[] = {
     TN_COLUMN(kernel_row, kind, "kernel"),
     TN_WRITTEN(NULL, NULL, "batch x M x N x K", .cell = show_size),
-    TN_COLUMN_AS("count", kernel_row, of.count, "count"),
-    TN_COLUMN_AS("batch", kernel_row, of.product.batch, NULL, OF_PRODUCT),
-    TN_COLUMN_AS("K", kernel_row, of.product.k, NULL, OF_PRODUCT),
-    TN_COLUMN_AS("M", kernel_row, of.product.m, NULL),
-    TN_COLUMN_AS("N", kernel_row, of.product.n, NULL),
-    TN_COLUMN_AS("us", kernel_row, of.us, "one", .unit = "us", TN_FIXED(2)),
+    TN_COLUMN_AS("count", kernel_row, kernel.count, "count"),
+    TN_COLUMN_AS("batch", kernel_row, kernel.product.batch, NULL, OF_PRODUCT),
+    TN_COLUMN_AS("K", kernel_row, kernel.product.k, NULL, OF_PRODUCT),
+    TN_COLUMN_AS("M", kernel_row, kernel.product.m, NULL),
+    TN_COLUMN_AS("N", kernel_row, kernel.product.n, NULL),
+    TN_COLUMN_AS("us", kernel_row, kernel.us, "one", .unit = "us", TN_FIXED(2)),
     TN_COLUMN_AS(NULL, kernel_row, all_us, "all", TN_IN("ms", 1e-3), TN_FIXED(4)),
     TN_COLUMN_AS(NULL, kernel_row, share, "share", TN_PERCENT),
-    TN_COLUMN_AS("flops", kernel_row, of.flops, NULL),
-    TN_COLUMN_AS("bytes", kernel_row, of.bytes, NULL),
+    TN_COLUMN_AS("flops", kernel_row, kernel.flops, NULL),
+    TN_COLUMN_AS("bytes", kernel_row, kernel.bytes, NULL),
 };
 static const tn_record kernel_record = TN_RECORD(kernel_row, kernel_columns);
 
@@ -397,10 +397,10 @@ static tn_status make_answer(cmd_roofline_step_request *r, tn_error *error) {
     const tn_roofline_step *p = &r->predicted;
     TN_TRY(TN_NEW(&r->common.arena, p->kernels, &r->kernel, error));
     for (size_t i = 0; i < p->kernels; i++) {
-        const tn_roofline_kernel *of = &p->kernel[i];
-        double all_us = of->us * (double)of->count;
-        r->kernel[i] = (kernel_row){*of, tn_operation_rows[of->kind].name, of->kind == TN_OP_PRODUCT, all_us,
-                                    all_us / p->graph_us};
+        const tn_roofline_kernel *kernel = &p->kernel[i];
+        double all_us = kernel->us * (double)kernel->count;
+        r->kernel[i] = (kernel_row){*kernel, tn_operation_rows[kernel->kind].name,
+                                    kernel->kind == TN_OP_PRODUCT, all_us, all_us / p->graph_us};
     }
     qsort(r->kernel, p->kernels, sizeof *r->kernel, by_share);
     if (!*r->unverified) r->unverified = NULL;

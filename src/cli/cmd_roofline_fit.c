@@ -89,17 +89,17 @@ static tn_status whole_path(request *r, const char *path, const char **whole, tn
 /* r->inherited = the name by which a file in the output's folder inherits the device: a bare name, or a path,
  * from that folder where the device lies there too. */
 static tn_status name_inherited(request *r, tn_error *error) {
-    const char *device = r->device_name, *slash = strrchr(r->output, '/'), *from, *to;
+    const char *device = r->device_name, *slash = strrchr(r->output, '/'), *source, *target;
     size_t folder = slash ? (size_t)(slash - r->output) + 1 : 0;
     r->inherited = device;
     if (!strchr(device, '/') && !strstr(device, ".yaml")) return TN_OK;
-    TN_TRY(whole_path(r, device, &from, error));
-    TN_TRY(whole_path(r, r->output, &to, error));
-    if (from && to && strcmp(from, to) == 0)
+    TN_TRY(whole_path(r, device, &source, error));
+    TN_TRY(whole_path(r, r->output, &target, error));
+    if (source && target && strcmp(source, target) == 0)
         return tn_fail(error, TN_INPUT, "%s would inherit from itself; write to another file", r->output);
-    bool beside = strncmp(device, r->output, folder) == 0 && device[0] != '/';
-    if (beside) return tn_arena_format(&r->common.arena, &r->inherited, error, "./%s", device + folder);
-    if (from) r->inherited = from;
+    bool together = strncmp(device, r->output, folder) == 0 && device[0] != '/';
+    if (together) return tn_arena_format(&r->common.arena, &r->inherited, error, "./%s", device + folder);
+    if (source) r->inherited = source;
     return TN_OK;
 }
 

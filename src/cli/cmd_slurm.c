@@ -39,45 +39,45 @@ static void put_word(tn_buffer *out, const char *text) {
     tn_buffer_text(out, "'");
 }
 
-static void put_variables(const scripts *of, tn_buffer *out) {
+static void put_variables(const scripts *batch, tn_buffer *out) {
     tn_buffer_text(out, "tenfold=${TENFOLD:-");
-    put_word(out, of->program);
+    put_word(out, batch->program);
     tn_buffer_text(out, "}\nspace=");
-    put_word(out, of->space);
+    put_word(out, batch->space);
     tn_buffer_text(out, "\ndir=");
-    put_word(out, of->folder);
-    tn_buffer_format(out, "\ntasks=%llu\n", (unsigned long long)of->asked->tasks);
-    if (!of->path) return;
+    put_word(out, batch->folder);
+    tn_buffer_format(out, "\ntasks=%llu\n", (unsigned long long)batch->asked->tasks);
+    if (!batch->path) return;
     tn_buffer_text(out, "export TENFOLD_PATH=${TENFOLD_PATH:-");
-    put_word(out, of->path);
+    put_word(out, batch->path);
     tn_buffer_text(out, "}\n");
 }
 
-static void put_set(const scripts *of, tn_buffer *out) {
-    for (size_t i = 0; i < of->asked->set.count; i++) {
+static void put_set(const scripts *batch, tn_buffer *out) {
+    for (size_t i = 0; i < batch->asked->set.count; i++) {
         tn_buffer_text(out, " --set ");
-        put_word(out, of->asked->set.item[i]);
+        put_word(out, batch->asked->set.item[i]);
     }
 }
 
 /* One part. A sweep that finds nothing feasible in it ends with 1, which is an answer and no failure. */
-static void put_part(const scripts *of, tn_buffer *out) {
+static void put_part(const scripts *batch, tn_buffer *out) {
     tn_buffer_text(out,
                    "#!/bin/sh\n"
                    "# One part of the sweep: part.sh I, from 1. Run again, it goes on where it stopped.\n");
-    put_variables(of, out);
+    put_variables(batch, out);
     tn_buffer_text(
         out, "\"$tenfold\" sweep \"$space\" -o \"$dir/part-$1\" --shard \"$1/$tasks\" --resume --quiet \\\n"
              "    --threads \"${SLURM_CPUS_PER_TASK:-${THREADS:-1}}\"");
-    put_set(of, out);
+    put_set(batch, out);
     tn_buffer_text(
         out, "\nstatus=$?\n[ $status -eq 1 ] && exit 0  # no design of this part fits, which is an answer\n"
              "exit $status\n");
 }
 
-static void put_merge(const scripts *of, tn_buffer *out) {
+static void put_merge(const scripts *batch, tn_buffer *out) {
     tn_buffer_text(out, "#!/bin/sh\n# Joins the parts into the folder that one sweep would have written.\n");
-    put_variables(of, out);
+    put_variables(batch, out);
     tn_buffer_text(
         out, "set --\ni=1\nwhile [ $i -le $tasks ]; do set -- \"$@\" \"$dir/part-$i\"; i=$((i + 1)); done\n"
              "exec \"$tenfold\" merge \"$@\" -o \"$dir/result\"\n");
@@ -87,23 +87,23 @@ static void put_option(tn_buffer *out, const char *name, const char *value) {
     if (value) tn_buffer_format(out, "#SBATCH --%s=%s\n", name, value);
 }
 
-static void put_common(const scripts *of, tn_buffer *out) {
-    put_option(out, "partition", of->asked->partition);
-    put_option(out, "account", of->asked->account);
-    put_option(out, "time", of->asked->limit);
+static void put_common(const scripts *batch, tn_buffer *out) {
+    put_option(out, "partition", batch->asked->partition);
+    put_option(out, "account", batch->asked->account);
+    put_option(out, "time", batch->asked->limit);
 }
 
 /* The array: a task that is killed is queued again by Slurm or, told to end at its time limit, by itself. */
-static void put_array(const scripts *of, tn_buffer *out) {
+static void put_array(const scripts *batch, tn_buffer *out) {
     tn_buffer_format(
         out,
         "#!/bin/sh\n#SBATCH --job-name=tenfold\n#SBATCH --array=1-%llu\n#SBATCH --cpus-per-task=%llu\n"
         "#SBATCH --requeue\n#SBATCH --open-mode=append\n#SBATCH --signal=B:TERM@60\n"
         "#SBATCH --output=%s/log/part-%%a.log\n",
-        (unsigned long long)of->asked->tasks, (unsigned long long)of->asked->cpus, of->folder);
-    put_option(out, "mem", of->asked->memory);
-    put_common(of, out);
-    put_variables(of, out);
+        (unsigned long long)batch->asked->tasks, (unsigned long long)batch->asked->cpus, batch->folder);
+    put_option(out, "mem", batch->asked->memory);
+    put_common(batch, out);
+    put_variables(batch, out);
     tn_buffer_text(
         out, "sh \"$dir/part.sh\" \"$SLURM_ARRAY_TASK_ID\" &\npart=$!\n"
              "trap 'kill -TERM $(ps -o pid= --ppid $part) 2>/dev/null' TERM  # what is finished is kept\n"
@@ -114,53 +114,53 @@ static void put_array(const scripts *of, tn_buffer *out) {
              "    exec scontrol requeue \"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\"\nfi\nexit $status\n");
 }
 
-static void put_merge_job(const scripts *of, tn_buffer *out) {
+static void put_merge_job(const scripts *batch, tn_buffer *out) {
     tn_buffer_format(out, "#!/bin/sh\n#SBATCH --job-name=tenfold-merge\n#SBATCH --output=%s/log/merge.log\n",
-                     of->folder);
-    put_common(of, out);
-    put_variables(of, out);
+                     batch->folder);
+    put_common(batch, out);
+    put_variables(batch, out);
     tn_buffer_text(out, "exec sh \"$dir/merge.sh\"\n");
 }
 
-static void put_submit(const scripts *of, tn_buffer *out) {
+static void put_submit(const scripts *batch, tn_buffer *out) {
     tn_buffer_text(
         out, "#!/bin/sh\n# Submits the array, and a job that merges its parts once all are done.\nset -e\n");
-    put_variables(of, out);
+    put_variables(batch, out);
     tn_buffer_text(out,
                    "job=$(sbatch --parsable \"$dir/sweep.sbatch\")\n"
                    "merge=$(sbatch --parsable --dependency=\"afterok:${job%%;*}\" \"$dir/merge.sbatch\")\n"
                    "echo \"array $job of $tasks parts, then job $merge merges them into $dir/result\"\n");
 }
 
-static void put_parallel(const scripts *of, tn_buffer *out) {
+static void put_parallel(const scripts *batch, tn_buffer *out) {
     tn_buffer_text(out, "#!/bin/sh\n# The parts under GNU parallel (its options may follow: -j 8, --sshlogin "
                         "...), then the merge.\nset -e\n");
-    put_variables(of, out);
+    put_variables(batch, out);
     tn_buffer_text(
         out,
         "seq 1 $tasks | parallel --retries 3 \"$@\" sh \"$dir/part.sh\" {}\nexec sh \"$dir/merge.sh\"\n");
 }
 
-static void put_loop(const scripts *of, tn_buffer *out) {
+static void put_loop(const scripts *batch, tn_buffer *out) {
     tn_buffer_text(out, "#!/bin/sh\n# The parts one after the other, then the merge.\nset -e\n");
-    put_variables(of, out);
+    put_variables(batch, out);
     tn_buffer_text(out, "i=1\nwhile [ $i -le $tasks ]; do sh \"$dir/part.sh\" $i; i=$((i + 1)); done\nexec "
                         "sh \"$dir/merge.sh\"\n");
 }
 
 static const struct {
     const char *name;
-    void (*put)(const scripts *of, tn_buffer *out);
+    void (*put)(const scripts *batch, tn_buffer *out);
 } files[] = {{"part.sh", put_part},       {"merge.sh", put_merge},
              {"sweep.sbatch", put_array}, {"merge.sbatch", put_merge_job},
              {"submit.sh", put_submit},   {"parallel.sh", put_parallel},
              {"loop.sh", put_loop}};
 
-static tn_status write_all(const scripts *of, tn_error *error) {
+static tn_status write_all(const scripts *batch, tn_error *error) {
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         tn_buffer path = {0}, text = {0};
-        tn_buffer_format(&path, "%s/%s", of->folder, files[i].name);
-        files[i].put(of, &text);
+        tn_buffer_format(&path, "%s/%s", batch->folder, files[i].name);
+        files[i].put(batch, &text);
         tn_status status = path.status == TN_OK ? tn_file_write_buffer(path.data, &text, error)
                                                 : tn_fail(error, path.status, "no memory for a path");
         tn_buffer_free(&path);
@@ -200,14 +200,14 @@ static const tn_column answer_columns[] = {
 };
 static const tn_record answer_record = TN_RECORD(scripts, answer_columns);
 
-static tn_status say(const scripts *of, tn_error *error) {
-    if (of->asked->common.json) return tn_output_json(&answer_record, of, error);
+static tn_status say(const scripts *batch, tn_error *error) {
+    if (batch->asked->common.json) return tn_output_json(&answer_record, batch, error);
     tn_say("%llu parts of %s; each shares out the work evenly and goes on where it stopped\n",
-           (unsigned long long)of->asked->tasks, of->space);
-    tn_say("  Slurm         sh %s/submit.sh      an array of tasks, then a job that merges\n", of->folder);
-    tn_say("  GNU parallel  sh %s/parallel.sh -j 4\n", of->folder);
-    tn_say("  plain         sh %s/loop.sh\n", of->folder);
-    tn_say("the result will be in %s/result, as of one sweep\n", of->folder);
+           (unsigned long long)batch->asked->tasks, batch->space);
+    tn_say("  Slurm         sh %s/submit.sh      an array of tasks, then a job that merges\n", batch->folder);
+    tn_say("  GNU parallel  sh %s/parallel.sh -j 4\n", batch->folder);
+    tn_say("  plain         sh %s/loop.sh\n", batch->folder);
+    tn_say("the result will be in %s/result, as of one sweep\n", batch->folder);
     return TN_OK;
 }
 
@@ -220,26 +220,26 @@ static tn_status make_log_folder(const char *folder, tn_error *error) {
     return status;
 }
 
-static tn_status write_scripts(scripts *of, const tn_space *space, tn_error *error) {
+static tn_status write_scripts(scripts *batch, const tn_space *space, tn_error *error) {
     char program[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[length > 0 ? length : 0] = '\0';
-    of->program = length > 0 ? program : "tenfold";
-    of->path = getenv("TENFOLD_PATH");
-    TN_TRY(tn_folder_make(of->asked->folder, error));
-    TN_TRY(absolute(of->asked->folder, &of->folder, error));
-    TN_TRY(absolute(space->path, &of->space, error));
-    if (strpbrk(of->folder, " \t\n%\\"))
+    batch->program = length > 0 ? program : "tenfold";
+    batch->path = getenv("TENFOLD_PATH");
+    TN_TRY(tn_folder_make(batch->asked->folder, error));
+    TN_TRY(absolute(batch->asked->folder, &batch->folder, error));
+    TN_TRY(absolute(space->path, &batch->space, error));
+    if (strpbrk(batch->folder, " \t\n%\\"))
         return tn_fail(error, TN_INPUT, "%s: a script of Slurm can't name a folder with blanks, %% or \\",
-                       of->folder);
-    TN_TRY(make_log_folder(of->folder, error));
-    TN_TRY(write_all(of, error));
-    return say(of, error);
+                       batch->folder);
+    TN_TRY(make_log_folder(batch->folder, error));
+    TN_TRY(write_all(batch, error));
+    return say(batch, error);
 }
 
 static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     request *asked = request_asked;
-    scripts of = {.asked = asked};
+    scripts batch = {.asked = asked};
     tn_space *space;
     (void)answer;
     TN_TRY(check_request(asked, error));
@@ -252,9 +252,9 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
             "is too large to evaluate every design, in however many parts; `tenfold sweep SPACE "
             "--epsilon 0.05` finds its front");
     TN_TRY(tn_command_output(&asked->common, asked->folder, error));
-    tn_status status = write_scripts(&of, space, error);
-    free(of.folder);
-    free(of.space);
+    tn_status status = write_scripts(&batch, space, error);
+    free(batch.folder);
+    free(batch.space);
     return status;
 }
 

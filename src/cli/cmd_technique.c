@@ -66,23 +66,23 @@ static tn_status refuse_not_finite(const char *file, const double *values, uint6
 }
 
 /* ||rounded - values|| / ||values||, and the largest difference; squares are of shares of the greatest value. */
-static void compare(const double *values, const double *rounded, quantised *of) {
+static void compare(const double *values, const double *rounded, quantised *result) {
     double error = 0, norm = 0, most = 0;
     int e;
-    for (uint64_t i = 0; i < of->elements; i++) most = fmax(most, fabs(values[i]));
+    for (uint64_t i = 0; i < result->elements; i++) most = fmax(most, fabs(values[i]));
     (void)frexp(most, &e);
-    for (uint64_t i = 0; i < of->elements; i++) {
+    for (uint64_t i = 0; i < result->elements; i++) {
         double difference = fabs(rounded[i] - values[i]), share = scalbn(values[i], -e);
-        of->changed += difference > 0;
+        result->changed += difference > 0;
         error += scalbn(difference, -e) * scalbn(difference, -e);
         norm += share * share;
-        if (difference > of->largest_error) of->largest_error = difference;
+        if (difference > result->largest_error) result->largest_error = difference;
     }
-    of->relative_error = error > 0 ? sqrt(error / norm) : 0;
+    result->relative_error = error > 0 ? sqrt(error / norm) : 0;
 }
 
 static tn_status quantise(technique_quantise_request *r, const tn_number_format *format, tn_arrays *arrays,
-                          quantised *of, tn_error *error) {
+                          quantised *result, tn_error *error) {
     const char *file = r->common.argument[0];
     const tn_array_info *info = tn_arrays_info(arrays, 0);
     double *values, *rounded;
@@ -90,7 +90,7 @@ static tn_status quantise(technique_quantise_request *r, const tn_number_format 
     if (tn_arrays_count(arrays) != 1)
         return tn_fail_at(error, TN_INPUT, (tn_position){file, 0, 0}, "%zu arrays; one .npy file has one",
                           tn_arrays_count(arrays));
-    of->elements = info->elements;
+    result->elements = info->elements;
     TN_TRY(TN_NEW(&r->common.arena, info->elements, &values, error));
     TN_TRY(TN_NEW(&r->common.arena, info->elements, &rounded, error));
     TN_TRY(tn_arrays_read(arrays, 0, values, error));
@@ -99,7 +99,7 @@ static tn_status quantise(technique_quantise_request *r, const tn_number_format 
         memcpy(rounded, values, info->elements * sizeof *values);
         tn_number_format_round(format, rounded, info->elements / columns_of, columns_of,
                                r->stochastic ? &(uint64_t){r->seed} : NULL);
-        compare(values, rounded, of);
+        compare(values, rounded, result);
     }
     const tn_array_out out = {.name = info->name,
                               .axes = info->axes,
@@ -116,17 +116,18 @@ static tn_status answer(void *asked, int *answered, tn_error *error) {
     (void)answered;
     if (!r->format) return tn_fail(error, TN_INPUT, "quantise needs --format, such as bfp16,8,4");
     TN_TRY(tn_number_format_read(r->format, &format, error));
-    quantised of = {.technique = "quantise",
-                    .source = tn_quantise_source,
-                    .format = r->format,
-                    .bits_per_value = tn_number_format_bits(&format),
-                    .stochastic = r->stochastic,
-                    .seed = r->seed};
+    quantised result = {.technique = "quantise",
+                        .source = tn_quantise_source,
+                        .format = r->format,
+                        .bits_per_value = tn_number_format_bits(&format),
+                        .stochastic = r->stochastic,
+                        .seed = r->seed};
     TN_TRY(tn_arrays_open(r->common.argument[0], &arrays, error));
-    tn_status status = quantise(r, &format, arrays, &of, error);
+    tn_status status = quantise(r, &format, arrays, &result, error);
     tn_arrays_close(arrays);
     TN_TRY(status);
-    return r->common.json ? tn_output_json(&record, &of, error) : tn_output_rows(&record, &of, 1, error);
+    return r->common.json ? tn_output_json(&record, &result, error)
+                          : tn_output_rows(&record, &result, 1, error);
 }
 
 const tn_command tn_command_technique_quantise = {
@@ -151,15 +152,15 @@ typedef struct request {
 
 /* --- From texts to a question. */
 
-static tn_status make_scalar(tn_arena *arena, const char *text, size_t length, tn_position at, tn_yaml **node,
-                             tn_error *error) {
+static tn_status make_scalar(tn_arena *arena, const char *text, size_t length, tn_position position,
+                             tn_yaml **node, tn_error *error) {
     TN_TRY(TN_NEW(arena, 1, node, error));
-    (*node)->at = at;
+    (*node)->position = position;
     return tn_arena_copy_text(arena, text, length, &(*node)->text, error);
 }
 
 /* "10,2,8,4", of a key that takes a list. */
-static tn_status make_list(tn_arena *arena, const char *text, tn_position at, tn_yaml **node,
+static tn_status make_list(tn_arena *arena, const char *text, tn_position position, tn_yaml **node,
                            tn_error *error) {
     size_t count = 1;
     for (const char *comma = text; (comma = strchr(comma, ',')); comma++) count++;
@@ -167,22 +168,22 @@ static tn_status make_list(tn_arena *arena, const char *text, tn_position at, tn
     tn_yaml *list = *node;
     TN_TRY(TN_NEW(arena, count, &list->item, error));
     list->kind = TN_YAML_SEQUENCE;
-    list->at = at;
+    list->position = position;
     for (; list->count < count; list->count++) {
         size_t length = strcspn(text, ",");
-        TN_TRY(make_scalar(arena, text, length, at, &list->item[list->count], error));
+        TN_TRY(make_scalar(arena, text, length, position, &list->item[list->count], error));
         text += length + 1;
     }
     return TN_OK;
 }
 
-static tn_status add_value(tn_arena *arena, const tn_field *field, const char *text, tn_position at,
+static tn_status add_value(tn_arena *arena, const tn_field *field, const char *text, tn_position position,
                            tn_yaml *mapping, tn_error *error) {
     bool list = field->type == TN_FIELD_COUNT_LIST || field->type == TN_FIELD_REAL_LIST;
     tn_yaml **key = &mapping->key[mapping->count], **value = &mapping->item[mapping->count];
-    TN_TRY(make_scalar(arena, field->key, strlen(field->key), at, key, error));
-    TN_TRY(list ? make_list(arena, text, at, value, error)
-                : make_scalar(arena, text, strlen(text), at, value, error));
+    TN_TRY(make_scalar(arena, field->key, strlen(field->key), position, key, error));
+    TN_TRY(list ? make_list(arena, text, position, value, error)
+                : make_scalar(arena, text, strlen(text), position, value, error));
     mapping->count++;
     return TN_OK;
 }
@@ -207,7 +208,7 @@ static tn_status ask(void *context, const tn_csv_cell *value, tn_arena *arena, v
     TN_TRY(TN_NEW(arena, keys->count, &mapping->item, error));
     for (size_t i = 0; i < keys->count; i++)
         if (value[i].text)
-            TN_TRY(add_value(arena, &keys->field[i], value[i].text, value[i].at, mapping, error));
+            TN_TRY(add_value(arena, &keys->field[i], value[i].text, value[i].position, mapping, error));
     TN_TRY(tn_arena_alloc(arena, 1, keys->size, &decoded, error));
     TN_TRY(tn_schema_decode(keys, mapping, arena, decoded, error));
     a->question = mapping;

@@ -72,18 +72,19 @@ static tn_status run_case(const request *asked, int *answer, tn_error *error) {
 }
 
 /* Of a text: labels without chunks and classes. */
-static double perplexity(const tn_scores *of) {
-    return isnan(of->slot_f1) && isnan(of->intent_accuracy) && !isnan(of->slot_accuracy) ? exp(of->loss)
-                                                                                         : NAN;
+static double perplexity(const tn_scores *scores) {
+    return isnan(scores->slot_f1) && isnan(scores->intent_accuracy) && !isnan(scores->slot_accuracy)
+               ? exp(scores->loss)
+               : NAN;
 }
 static void put_perplexity(const void *row, tn_json *json) {
     tn_json_real(json, perplexity(row));
 }
-static void perplexity_cell(const tn_scores *of, tn_buffer *cell) {
-    if (isnan(perplexity(of)))
+static void perplexity_cell(const tn_scores *scores, tn_buffer *cell) {
+    if (isnan(perplexity(scores)))
         tn_buffer_text(cell, "-");
     else
-        tn_buffer_format(cell, "%.3f", perplexity(of));
+        tn_buffer_format(cell, "%.3f", perplexity(scores));
 }
 static void dev_perplexity_cell(const void *row, tn_buffer *cell) {
     perplexity_cell(&((const tn_epoch *)row)->dev, cell);
@@ -195,21 +196,24 @@ static const tn_column answer_columns[] = {
 };
 static const tn_record answer_record = TN_RECORD(answer_data, answer_columns);
 
-static tn_status print_adapted(const tn_adapted *of, tn_error *error) {
+static tn_status print_adapted(const tn_adapted *adapted, tn_error *error) {
     char parameters[32], macs[32];
     tn_say("\n%llu of %llu slices are left: %s parameters, %s multiply-adds a step, executed %s\n",
-           (unsigned long long)of->slices_left, (unsigned long long)of->slices,
-           tn_count_text(of->parameters, parameters), tn_count_text(of->macs_per_step.executed, macs),
-           pairs_agree(&of->macs_per_step, &of->peak_elements) ? "as predicted" : "and NOT as predicted");
-    if (of->priced)
+           (unsigned long long)adapted->slices_left, (unsigned long long)adapted->slices,
+           tn_count_text(adapted->parameters, parameters),
+           tn_count_text(adapted->macs_per_step.executed, macs),
+           pairs_agree(&adapted->macs_per_step, &adapted->peak_elements) ? "as predicted"
+                                                                         : "and NOT as predicted");
+    if (adapted->priced)
         tn_say("on the device: %.3f ms a step and %.3f MB of memory, before %.3f ms and %.3f MB\n",
-               1e3 * of->after.seconds_per_step, 1e-6 * (double)of->after.memory_bytes,
-               1e3 * of->before.seconds_per_step, 1e-6 * (double)of->before.memory_bytes);
+               1e3 * adapted->after.seconds_per_step, 1e-6 * (double)adapted->after.memory_bytes,
+               1e3 * adapted->before.seconds_per_step, 1e-6 * (double)adapted->before.memory_bytes);
     tn_say("the trimmed model: dev intent %.1f %%, slot %.1f %%; test intent %.1f %%, slot %.1f %%, F1 %.1f "
            "%%\n",
-           100 * of->dev.intent_accuracy, 100 * of->dev.slot_accuracy, 100 * of->test.intent_accuracy,
-           100 * of->test.slot_accuracy, 100 * of->test.slot_f1);
-    return tn_output_rows(&adapted_layer_record, of->layer, of->layers, error);
+           100 * adapted->dev.intent_accuracy, 100 * adapted->dev.slot_accuracy,
+           100 * adapted->test.intent_accuracy, 100 * adapted->test.slot_accuracy,
+           100 * adapted->test.slot_f1);
+    return tn_output_rows(&adapted_layer_record, adapted->layer, adapted->layers, error);
 }
 
 /* Of phase: inference. */

@@ -105,8 +105,8 @@ static tn_status validate_model(const request *asked, answer_data *found, tn_err
 
 static const char *const no_yes[] = {"no", "yes"};
 
-static void put_difference(const void *at, tn_json *json) {
-    const tn_check *check = at;
+static void put_difference(const void *row, tn_json *json) {
+    const tn_check *check = row;
     if (check->difference_error < 0)
         tn_json_null(json);
     else
@@ -114,8 +114,8 @@ static void put_difference(const void *at, tn_json *json) {
 }
 
 /* A check that failed is seen among many. */
-static void show_ok(const void *at, tn_buffer *cell) {
-    tn_buffer_text(cell, ((const tn_check *)at)->ok ? "yes" : "NO");
+static void show_ok(const void *row, tn_buffer *cell) {
+    tn_buffer_text(cell, ((const tn_check *)row)->ok ? "yes" : "NO");
 }
 
 static const tn_column check_columns[] = {
@@ -185,8 +185,8 @@ static tn_status validate(const request *asked, answer_data *found, tn_error *er
                                        : validate_model(asked, found, error);
 }
 
-static void show_shape(const void *at, tn_buffer *cell) {
-    const tn_array_info *info = at;
+static void show_shape(const void *row, tn_buffer *cell) {
+    const tn_array_info *info = row;
     if (info->axes == 0) tn_buffer_text(cell, "scalar");
     for (size_t axis = 0; axis < info->axes; axis++)
         tn_buffer_format(cell, "%s%llu", axis ? " x " : "", (unsigned long long)info->shape[axis]);

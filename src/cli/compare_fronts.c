@@ -21,7 +21,7 @@ typedef struct {
 
 /* How much of a front another one dominates. */
 typedef struct {
-    const char *by, *of;
+    const char *covering, *covered;
     uint64_t designs;
     double share;
 } coverage_line;
@@ -48,8 +48,8 @@ static const tn_column front_columns[] = {
 static const tn_record front_record = TN_RECORD(front_line, front_columns);
 
 static const tn_column coverage_columns[] = {
-    TN_COLUMN(coverage_line, by, "front"),
-    TN_COLUMN(coverage_line, of, "dominates of"),
+    TN_COLUMN_AS("by", coverage_line, covering, "front"),
+    TN_COLUMN_AS("of", coverage_line, covered, "dominates of"),
     TN_COLUMN(coverage_line, designs, "designs"),
     TN_COLUMN(coverage_line, share, "of its front", TN_PERCENT),
 };
@@ -61,43 +61,43 @@ static double share_of(size_t part, size_t whole) {
     return whole ? (double)part / (double)whole : NAN;
 }
 
-static tn_status make_lines(comparison *with, tn_arena *arena, tn_error *error) {
-    const tn_dominance *d = &with->dominance;
-    TN_TRY(TN_NEW(arena, with->sources, &with->front, error));
-    TN_TRY(TN_NEW(arena, with->sources * with->sources, &with->coverage, error));
-    for (size_t s = 0; s < with->sources; s++) {
-        const tn_space *space = with->source[s].space;
+static tn_status make_lines(comparison *compared, tn_arena *arena, tn_error *error) {
+    const tn_dominance *d = &compared->dominance;
+    TN_TRY(TN_NEW(arena, compared->sources, &compared->front, error));
+    TN_TRY(TN_NEW(arena, compared->sources * compared->sources, &compared->coverage, error));
+    for (size_t s = 0; s < compared->sources; s++) {
+        const tn_space *space = compared->source[s].space;
         const char *model, *device;
         TN_TRY(tn_space_model_names(space, arena, &model, error));
         TN_TRY(tn_space_device_names(space, arena, &device, error));
-        with->front[s] = (front_line){.folder = with->source[s].folder,
-                                      .space = space->name,
-                                      .model = model,
-                                      .device = device,
-                                      .designs = d->designs[s],
-                                      .undominated = d->best[s],
-                                      .share = share_of(d->best[s], d->designs[s])};
-        for (size_t of = 0; of < with->sources; of++) {
-            size_t covered = d->covered[s * with->sources + of];
-            if (of != s)
-                with->coverage[with->coverages++] =
-                    (coverage_line){.by = with->source[s].folder,
-                                    .of = with->source[of].folder,
+        compared->front[s] = (front_line){.folder = compared->source[s].folder,
+                                          .space = space->name,
+                                          .model = model,
+                                          .device = device,
+                                          .designs = d->designs[s],
+                                          .undominated = d->best[s],
+                                          .share = share_of(d->best[s], d->designs[s])};
+        for (size_t owner = 0; owner < compared->sources; owner++) {
+            size_t covered = d->covered[s * compared->sources + owner];
+            if (owner != s)
+                compared->coverage[compared->coverages++] =
+                    (coverage_line){.covering = compared->source[s].folder,
+                                    .covered = compared->source[owner].folder,
                                     .designs = covered,
-                                    .share = share_of(covered, d->designs[of])};
+                                    .share = share_of(covered, d->designs[owner])};
         }
     }
     return TN_OK;
 }
 
-static double value_of(const tn_dominance *of, const tn_rival *rival, size_t objective) {
-    return of->objective[objective]->maximise ? -rival->value[objective] : rival->value[objective];
+static double value_of(const tn_dominance *dominance, const tn_rival *rival, size_t objective) {
+    return dominance->objective[objective]->maximise ? -rival->value[objective] : rival->value[objective];
 }
 
 /* ---- files ---- */
 
-static tn_status write_csv(comparison *with, const char *folder, tn_arena *arena, tn_error *error) {
-    const tn_dominance *d = &with->dominance;
+static tn_status write_csv(comparison *compared, const char *folder, tn_arena *arena, tn_error *error) {
+    const tn_dominance *d = &compared->dominance;
     tn_buffer out = {0};
     static const char *const head[] = {"folder", "model", "device", "id"};
     for (int i = 0; i < 4; i++) tn_csv_put(&out, head[i]);
@@ -107,36 +107,36 @@ static tn_status write_csv(comparison *with, const char *folder, tn_arena *arena
     tn_csv_line(&out);
     for (size_t i = 0; i < d->count; i++) {
         const tn_rival *rival = &d->rival[i];
-        const front_line *front = &with->front[rival->source];
-        const tn_space *own = tn_space_of(with->source[rival->source].space, rival->row->id);
+        const front_line *front = &compared->front[rival->source];
+        const tn_space *own = tn_space_of(compared->source[rival->source].space, rival->row->id);
         tn_csv_put(&out, front->folder);
         tn_csv_put(&out, tn_model_name(own->model));
         tn_csv_put(&out, tn_device_name(own->device));
         tn_csv_put_count(&out, rival->row->id);
         for (size_t j = 0; j < d->objectives; j++) tn_csv_put_real(&out, value_of(d, rival, j));
-        tn_csv_put(&out, rival->better ? with->source[rival->better->source].folder : "");
+        tn_csv_put(&out, rival->better ? compared->source[rival->better->source].folder : "");
         if (rival->better)
             tn_csv_put_count(&out, rival->better->row->id);
         else
             tn_csv_put(&out, "");
         tn_csv_line(&out);
     }
-    TN_TRY(tn_arena_format(arena, &with->csv, error, "%s/fronts.csv", folder));
-    tn_status status = tn_file_write_buffer(with->csv, &out, error);
+    TN_TRY(tn_arena_format(arena, &compared->csv, error, "%s/fronts.csv", folder));
+    tn_status status = tn_file_write_buffer(compared->csv, &out, error);
     tn_buffer_free(&out);
     return status;
 }
 
 /* The first two objectives; whether all values of one are positive says whether its axis is logarithmic. */
-static tn_status draw(comparison *with, const char *folder, tn_figure_format format, tn_arena *arena,
+static tn_status draw(comparison *compared, const char *folder, tn_figure_format format, tn_arena *arena,
                       tn_error *error) {
-    const tn_dominance *d = &with->dominance;
+    const tn_dominance *d = &compared->dominance;
     tn_scatter_point *point;
     const char **name, *path;
     size_t across = d->objectives > 1 ? 1 : 0;
     bool positive[2] = {true, true};
     TN_TRY(TN_NEW(arena, d->count, &point, error));
-    TN_TRY(TN_NEW(arena, with->sources, &name, error));
+    TN_TRY(TN_NEW(arena, compared->sources, &name, error));
     for (size_t i = 0; i < d->count; i++) {
         const tn_rival *rival = &d->rival[i];
         point[i] = (tn_scatter_point){.x = value_of(d, rival, across),
@@ -146,35 +146,35 @@ static tn_status draw(comparison *with, const char *folder, tn_figure_format for
         positive[0] &= point[i].x > 0;
         positive[1] &= point[i].y > 0;
     }
-    for (size_t s = 0; s < with->sources; s++)
-        TN_TRY(
-            tn_arena_format(arena, &name[s], error, "%s (%s)", with->front[s].folder, with->front[s].device));
+    for (size_t s = 0; s < compared->sources; s++)
+        TN_TRY(tn_arena_format(arena, &name[s], error, "%s (%s)", compared->front[s].folder,
+                               compared->front[s].device));
     const tn_scatter figure = {.heading =
                                    "fronts beside each other; open marks: designs that another one dominates",
                                .x = {.title = d->objective[across]->name, .log = positive[0]},
                                .y = {.title = d->objective[0]->name, .log = positive[1]},
-                               .series = with->sources,
+                               .series = compared->sources,
                                .series_name = name,
                                .count = d->count,
                                .point = point};
     TN_TRY(tn_arena_format(arena, &path, error, "%s/fronts", folder));
     TN_TRY(tn_scatter_draw(&figure, path, format, TN_FIGURE_SCREEN, error));
-    return tn_arena_format(arena, &with->figure, error, "%s.%s", path, tn_figure_format_name(format));
+    return tn_arena_format(arena, &compared->figure, error, "%s.%s", path, tn_figure_format_name(format));
 }
 
 /* ---- answers ---- */
 
-static void put_design(const comparison *with, const tn_rival *rival, tn_json *json) {
-    const tn_dominance *d = &with->dominance;
+static void put_design(const comparison *compared, const tn_rival *rival, tn_json *json) {
+    const tn_dominance *d = &compared->dominance;
     tn_json_object(json);
-    tn_json_put_text(json, "folder", with->source[rival->source].folder);
+    tn_json_put_text(json, "folder", compared->source[rival->source].folder);
     tn_json_put_count(json, "id", rival->row->id);
     for (size_t j = 0; j < d->objectives; j++)
         tn_json_put_real(json, d->objective[j]->name, value_of(d, rival, j));
     tn_json_key(json, "dominated_by");
     if (rival->better) {
         tn_json_object(json);
-        tn_json_put_text(json, "folder", with->source[rival->better->source].folder);
+        tn_json_put_text(json, "folder", compared->source[rival->better->source].folder);
         tn_json_put_count(json, "id", rival->better->row->id);
         tn_json_end(json);
     } else {
@@ -183,8 +183,8 @@ static void put_design(const comparison *with, const tn_rival *rival, tn_json *j
     tn_json_end(json);
 }
 
-static tn_status print_json(const comparison *with, tn_error *error) {
-    const tn_dominance *d = &with->dominance;
+static tn_status print_json(const comparison *compared, tn_error *error) {
+    const tn_dominance *d = &compared->dominance;
     tn_buffer out = {0};
     tn_json json;
     tn_json_begin(&json, &out);
@@ -199,56 +199,58 @@ static tn_status print_json(const comparison *with, tn_error *error) {
     }
     tn_json_end(&json);
     tn_json_key(&json, "fronts");
-    tn_record_rows(&front_record, with->front, with->sources, &json);
+    tn_record_rows(&front_record, compared->front, compared->sources, &json);
     tn_json_key(&json, "coverage");
-    tn_record_rows(&coverage_record, with->coverage, with->coverages, &json);
+    tn_record_rows(&coverage_record, compared->coverage, compared->coverages, &json);
     tn_json_key(&json, "designs");
     tn_json_array(&json);
-    for (size_t i = 0; i < d->count; i++) put_design(with, &d->rival[i], &json);
+    for (size_t i = 0; i < d->count; i++) put_design(compared, &d->rival[i], &json);
     tn_json_end(&json);
-    if (with->csv) tn_json_put_text(&json, "csv", with->csv);
-    if (with->figure) tn_json_put_text(&json, "figure", with->figure);
+    if (compared->csv) tn_json_put_text(&json, "csv", compared->csv);
+    if (compared->figure) tn_json_put_text(&json, "figure", compared->figure);
     tn_json_end(&json);
     return tn_output(&out, error);
 }
 
-static tn_status print_people(const comparison *with, tn_error *error) {
-    const tn_dominance *d = &with->dominance;
+static tn_status print_people(const comparison *compared, tn_error *error) {
+    const tn_dominance *d = &compared->dominance;
     tn_say("compared by");
     for (size_t i = 0; i < d->objectives; i++)
         tn_say("%s %s (%s)", i ? "," : "", d->objective[i]->name,
                d->objective[i]->maximise ? "more is better" : "less is better");
     tn_say("\n\n");
-    TN_TRY(tn_output_rows(&front_record, with->front, with->sources, error));
+    TN_TRY(tn_output_rows(&front_record, compared->front, compared->sources, error));
     tn_say("\nwho dominates whom\n");
-    TN_TRY(tn_output_rows(&coverage_record, with->coverage, with->coverages, error));
-    if (with->csv)
-        tn_say("\nevery design, and one that dominates it: %s; figure: %s\n", with->csv, with->figure);
+    TN_TRY(tn_output_rows(&coverage_record, compared->coverage, compared->coverages, error));
+    if (compared->csv)
+        tn_say("\nevery design, and one that dominates it: %s; figure: %s\n", compared->csv,
+               compared->figure);
     else
         tn_say("\n-o DIR writes every design with one that dominates it, and draws them\n");
     return TN_OK;
 }
 
-tn_status tn_compare_fronts(tn_common *common, const tn_option_list *by, const char *folder,
+tn_status tn_compare_fronts(tn_common *common, const tn_option_list *keys, const char *folder,
                             const char *format, int *answer, tn_error *error) {
-    comparison with = {.sources = common->arguments};
+    comparison compared = {.sources = common->arguments};
     tn_arena *arena = &common->arena;
     tn_figure_format picture;
     tn_result *source;
     TN_TRY(tn_figure_format_find(format, &picture, error));
-    TN_TRY(TN_NEW(arena, with.sources, &source, error));
-    with.source = source;
-    for (size_t s = 0; s < with.sources; s++) {
+    TN_TRY(TN_NEW(arena, compared.sources, &source, error));
+    compared.source = source;
+    for (size_t s = 0; s < compared.sources; s++) {
         TN_TRY(tn_result_load(common->argument[s], arena, &source[s], error));
         tn_print_incomplete(&source[s], true);
     }
-    TN_TRY(tn_dominance_of(source, with.sources, by->item, by->count, arena, &with.dominance, error));
-    TN_TRY(make_lines(&with, arena, error));
-    *answer = with.dominance.count == 0;
-    if (folder && with.dominance.count) {
+    TN_TRY(tn_dominance_of(source, compared.sources, keys->item, keys->count, arena, &compared.dominance,
+                           error));
+    TN_TRY(make_lines(&compared, arena, error));
+    *answer = compared.dominance.count == 0;
+    if (folder && compared.dominance.count) {
         TN_TRY(tn_command_output(common, folder, error));
-        TN_TRY(write_csv(&with, folder, arena, error));
-        TN_TRY(draw(&with, folder, picture, arena, error));
+        TN_TRY(write_csv(&compared, folder, arena, error));
+        TN_TRY(draw(&compared, folder, picture, arena, error));
     }
-    return common->json ? print_json(&with, error) : print_people(&with, error);
+    return common->json ? print_json(&compared, error) : print_people(&compared, error);
 }

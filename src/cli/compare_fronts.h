@@ -4,9 +4,9 @@
 
 #include "cli/options.h"
 
-/* `by`: quantities to compare by; none: the objectives in common. `folder`: where fronts.csv and the figure go; NULL:
+/* `keys`: quantities to compare by; none: the objectives in common. `folder`: where fronts.csv and the figure go; NULL:
  * nowhere. Sets *answer to 1 where every front is empty. */
-tn_status tn_compare_fronts(tn_common *common, const tn_option_list *by, const char *folder,
+tn_status tn_compare_fronts(tn_common *common, const tn_option_list *keys, const char *folder,
                             const char *format, int *answer, tn_error *error);
 
 #endif

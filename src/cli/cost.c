@@ -114,13 +114,14 @@ static void put_ranks(const uint64_t *rank, uint32_t count, tn_buffer *text) {
 
 /* The ranks as requested, and the useful ones where they are lower. */
 static tn_status name_ranks(tn_cost_layer *layer, tn_arena *arena, tn_error *error) {
-    const tn_step_layer *of = &layer->of;
+    const tn_step_layer *step_layer = &layer->layer;
     tn_buffer text = {0};
-    if (of->rank_count == 0) return TN_OK;
-    put_ranks(of->rank, of->rank_count, &text);
-    if (memcmp(of->rank, of->useful_rank, of->rank_count * sizeof *of->rank) != 0) {
+    if (step_layer->rank_count == 0) return TN_OK;
+    put_ranks(step_layer->rank, step_layer->rank_count, &text);
+    if (memcmp(step_layer->rank, step_layer->useful_rank,
+               step_layer->rank_count * sizeof *step_layer->rank) != 0) {
         tn_buffer_text(&text, ", useful ");
-        put_ranks(of->useful_rank, of->rank_count, &text);
+        put_ranks(step_layer->useful_rank, step_layer->rank_count, &text);
     }
     tn_status status = text.status == TN_OK
                            ? tn_arena_copy_text(arena, text.data, text.length, &layer->ranks, error)
@@ -129,24 +130,25 @@ static tn_status name_ranks(tn_cost_layer *layer, tn_arena *arena, tn_error *err
     return status;
 }
 
-/* The layer `at`, if no line has it yet, and those that share its line. */
-static tn_status make_line(tn_cost *cost, uint32_t at, bool *placed, tn_arena *arena, tn_error *error) {
-    tn_cost_layer *line = &cost->layer[at];
+/* The layer `index`, if no line has it yet, and those that share its line. */
+static tn_status make_line(tn_cost *cost, uint32_t index, bool *placed, tn_arena *arena, tn_error *error) {
+    tn_cost_layer *line = &cost->layer[index];
     size_t block;
     const char *rest;
-    for (uint32_t i = at; i < cost->step.layers; i++) {
-        const tn_step_layer *other = &cost->layer[i].of;
-        if (i != at && !(same_block_layer(line->of.name, other->name) && same_cost(&line->of, other)))
+    for (uint32_t i = index; i < cost->step.layers; i++) {
+        const tn_step_layer *other = &cost->layer[i].layer;
+        if (i != index &&
+            !(same_block_layer(line->layer.name, other->name) && same_cost(&line->layer, other)))
             continue;
         placed[i] = true;
         line->count++;
         if (other->peak_elements > line->greatest_peak_elements)
             line->greatest_peak_elements = other->peak_elements;
     }
-    line->shown = line->of.name;
+    line->shown = line->layer.name;
     TN_TRY(name_ranks(line, arena, error));
-    if (line->count == 1 || !split_name(line->of.name, &block, &rest)) return TN_OK;
-    return tn_arena_format(arena, &line->shown, error, "%.*s*%s", (int)block, line->of.name, rest);
+    if (line->count == 1 || !split_name(line->layer.name, &block, &rest)) return TN_OK;
+    return tn_arena_format(arena, &line->shown, error, "%.*s*%s", (int)block, line->layer.name, rest);
 }
 
 static tn_status make_layers(tn_cost *cost, tn_arena *arena, tn_error *error) {
@@ -154,7 +156,7 @@ static tn_status make_layers(tn_cost *cost, tn_arena *arena, tn_error *error) {
     bool *placed;
     TN_TRY(TN_NEW(arena, step->layers, &cost->layer, error));
     TN_TRY(TN_NEW(arena, step->layers, &placed, error));
-    for (uint32_t i = 0; i < step->layers; i++) cost->layer[i].of = step->layer[i];
+    for (uint32_t i = 0; i < step->layers; i++) cost->layer[i].layer = step->layer[i];
     for (uint32_t i = 0; i < step->layers; i++)
         if (!placed[i]) TN_TRY(make_line(cost, i, placed, arena, error));
     return TN_OK;
@@ -196,34 +198,36 @@ static int by_capacity(const void *left, const void *right) {
     return a < b ? -1 : a > b;
 }
 
-static void put_bram18(const void *at, tn_json *json) {
-    tn_json_count(json, bram18_of(at));
+static void put_bram18(const void *row, tn_json *json) {
+    tn_json_count(json, bram18_of(row));
 }
 
-static void show_bram18(const void *at, tn_buffer *cell) {
+static void show_bram18(const void *row, tn_buffer *cell) {
     char text[32];
-    tn_buffer_text(cell, tn_count_text(bram18_of(at), text));
+    tn_buffer_text(cell, tn_count_text(bram18_of(row), text));
 }
 
-static void show_style(const void *at, tn_buffer *cell) {
-    const tn_place *place = &((const tn_memory_line *)at)->placed.place;
+static void show_style(const void *row, tn_buffer *cell) {
+    const tn_place *place = &((const tn_memory_line *)row)->placed.place;
     tn_buffer_format(cell, "%s, %s", tn_memory_style_names[place->style], tn_array_split_names[place->split]);
 }
 
-static void show_shape(const void *at, tn_buffer *cell) {
-    const tn_placed *placed = &((const tn_memory_line *)at)->placed;
+static void show_shape(const void *row, tn_buffer *cell) {
+    const tn_placed *placed = &((const tn_memory_line *)row)->placed;
     tn_buffer_format(cell, "%" PRIu64 " x %" PRIu64 " x %" PRIu64, placed->memories, placed->width_bits,
                      placed->depth);
 }
 
-static void show_use(const void *at, tn_buffer *cell) {
-    const tn_placed *placed = &((const tn_memory_line *)at)->placed;
+static void show_use(const void *row, tn_buffer *cell) {
+    const tn_placed *placed = &((const tn_memory_line *)row)->placed;
     tn_buffer_format(cell, "%.1f", use_of(placed->stored_bits, placed->capacity_bits));
 }
 
 static const tn_column use_columns[] = {
-    TN_COLUMN(tn_array_use, layer, NULL),        TN_COLUMN(tn_array_use, phase, NULL),
-    TN_COLUMN(tn_array_use, as, NULL),           TN_COLUMN(tn_array_use, blocks, NULL),
+    TN_COLUMN(tn_array_use, layer, NULL),
+    TN_COLUMN(tn_array_use, phase, NULL),
+    TN_COLUMN_AS("as", tn_array_use, operand, NULL),
+    TN_COLUMN(tn_array_use, blocks, NULL),
     TN_COLUMN(tn_array_use, block_cycles, NULL),
 };
 static const tn_record use_record = TN_RECORD(tn_array_use, use_columns);
@@ -232,28 +236,29 @@ static void show_product(const uint64_t *factor, uint32_t count, tn_buffer *cell
     for (uint32_t k = 0; k < count; k++) tn_buffer_format(cell, "%s%" PRIu64, k ? "x" : "", factor[k]);
 }
 
-static void show_axes(const void *at, tn_buffer *cell) {
-    const tn_array_layout *of = at;
-    show_product(of->size, of->axes, cell);
-    for (uint32_t k = 0; k < of->axes; k++) tn_buffer_format(cell, "%s%s", k ? ", " : " (", of->axis[k]);
-    tn_buffer_text(cell, of->axes ? ")" : "1");
+static void show_axes(const void *row, tn_buffer *cell) {
+    const tn_array_layout *layout = row;
+    show_product(layout->size, layout->axes, cell);
+    for (uint32_t k = 0; k < layout->axes; k++)
+        tn_buffer_format(cell, "%s%s", k ? ", " : " (", layout->axis[k]);
+    tn_buffer_text(cell, layout->axes ? ")" : "1");
 }
 
-static void show_word(const void *at, tn_buffer *cell) {
-    const tn_array_layout *of = at;
-    show_product(of->word, of->axes, cell);
+static void show_word(const void *row, tn_buffer *cell) {
+    const tn_array_layout *layout = row;
+    show_product(layout->word, layout->axes, cell);
 }
 
-static void show_skew(const void *at, tn_buffer *cell) {
-    const tn_array_layout *of = at;
-    if (of->banks > 1) show_product(of->skew, of->axes, cell);
+static void show_skew(const void *row, tn_buffer *cell) {
+    const tn_array_layout *layout = row;
+    if (layout->banks > 1) show_product(layout->skew, layout->axes, cell);
 }
 
-static void show_cycles(const void *at, tn_buffer *cell) {
-    const tn_array_layout *of = at;
+static void show_cycles(const void *row, tn_buffer *cell) {
+    const tn_array_layout *layout = row;
     uint64_t most = 0;
-    for (uint32_t i = 0; i < of->uses; i++)
-        if (of->use[i].block_cycles > most) most = of->use[i].block_cycles;
+    for (uint32_t i = 0; i < layout->uses; i++)
+        if (layout->use[i].block_cycles > most) most = layout->use[i].block_cycles;
     if (most) tn_buffer_format(cell, "%" PRIu64, most);
 }
 
@@ -352,13 +357,13 @@ static tn_status print_lines(const tn_explanation *why, tn_error *error) {
     return status;
 }
 
-static void show_grouping(const void *at, tn_buffer *cell) {
-    const tn_grouping *line = at;
+static void show_grouping(const void *row, tn_buffer *cell) {
+    const tn_grouping *line = row;
     tn_buffer_format(cell, "%s%s", line->name, line->exact ? " (least possible)" : "");
 }
 
-static void show_grouping_use(const void *at, tn_buffer *cell) {
-    const tn_grouping *line = at;
+static void show_grouping_use(const void *row, tn_buffer *cell) {
+    const tn_grouping *line = row;
     tn_buffer_format(cell, "%.1f", use_of(line->stored_bits, line->capacity_bits));
 }
 

@@ -18,7 +18,7 @@ typedef struct tn_cost_phase {
 } tn_cost_phase;
 
 typedef struct tn_cost_layer {
-    tn_step_layer of;
+    tn_step_layer layer;
     /* Layers of a repeated block that cost the same share a line: so many, the first of them; of the others 0. */
     uint64_t count, greatest_peak_elements;
     const char *shown, *ranks; /* for people: "encoder*.query", "12" */
@@ -36,7 +36,7 @@ typedef struct tn_cost_resource {
 } tn_cost_resource;
 
 typedef struct tn_cost_kernel {
-    tn_kernel_line of;
+    tn_kernel_line line;
     double critical_share; /* of the step's cycles */
 } tn_cost_kernel;
 

@@ -14,8 +14,8 @@ typedef struct tn_export {
 } tn_export;
 
 /* design.json (docs/export.md), design.h, memories.h with HLS pragmas, paths.json. */
-void tn_export_json(const tn_export *of, tn_buffer *out);
-void tn_export_header(const tn_export *of, tn_buffer *out);
-void tn_export_pragmas(const tn_export *of, tn_buffer *out);
+void tn_export_json(const tn_export *exported, tn_buffer *out);
+void tn_export_header(const tn_export *exported, tn_buffer *out);
+void tn_export_pragmas(const tn_export *exported, tn_buffer *out);
 
 #endif

@@ -32,28 +32,28 @@ static const tn_column memory_columns[] = {
 };
 static const tn_record memory_record = TN_RECORD(tn_handed_memory, memory_columns);
 
-static void put_searched(const tn_array_layout *of, tn_json *json) {
+static void put_searched(const tn_array_layout *layout, tn_json *json) {
     tn_json_key(json, "axes");
     tn_json_row(json);
-    for (uint32_t k = 0; k < of->axes; k++) tn_json_text(json, of->axis[k]);
+    for (uint32_t k = 0; k < layout->axes; k++) tn_json_text(json, layout->axis[k]);
     tn_json_end(json);
-    tn_json_put_counts(json, "size", of->size, of->axes);
-    tn_json_put_counts(json, "word", of->word, of->axes);
-    tn_json_put_counts(json, "skew", of->skew, of->axes);
-    tn_json_put_counts(json, "divide", of->divide, of->axes);
-    tn_json_put_count(json, "slices", of->slices);
-    tn_json_put_count(json, "padded_elements", of->padded_elements);
+    tn_json_put_counts(json, "size", layout->size, layout->axes);
+    tn_json_put_counts(json, "word", layout->word, layout->axes);
+    tn_json_put_counts(json, "skew", layout->skew, layout->axes);
+    tn_json_put_counts(json, "divide", layout->divide, layout->axes);
+    tn_json_put_count(json, "slices", layout->slices);
+    tn_json_put_count(json, "padded_elements", layout->padded_elements);
 }
 
 /* Where every element lies: design/array_layout.h says how; with ideal layouts element e, in C order of the shape, in
  * row offset + e / row_elements, in bank (e mod row_elements) / word_elements, at what remains within the word. */
-static void put_layout(const tn_export *of, const tn_handed_array *a, tn_json *json) {
+static void put_layout(const tn_export *exported, const tn_handed_array *a, tn_json *json) {
     tn_json_key(json, "layout");
     if (a->memory == TN_HANDED_NONE) {
         tn_json_null(json);
         return;
     }
-    const tn_handed_memory *m = &of->design->memory[a->memory];
+    const tn_handed_memory *m = &exported->design->memory[a->memory];
     uint64_t banks = a->layout ? a->layout->banks : m->banks;
     tn_json_object(json);
     tn_json_put_text(json, "order", a->layout ? "words" : "C");
@@ -65,8 +65,8 @@ static void put_layout(const tn_export *of, const tn_handed_array *a, tn_json *j
     tn_json_end(json);
 }
 
-static void put_array(const tn_export *of, uint32_t i, tn_json *json) {
-    const tn_handed_array *a = &of->design->array[i];
+static void put_array(const tn_export *exported, uint32_t i, tn_json *json) {
+    const tn_handed_array *a = &exported->design->array[i];
     tn_json_object(json);
     tn_json_put_text(json, "tensor", a->name);
     tn_json_put_text(json, "role", a->role);
@@ -81,8 +81,8 @@ static void put_array(const tn_export *of, uint32_t i, tn_json *json) {
         tn_json_put_text(json, "bank", NULL);
         tn_json_put_text(json, "offset", NULL);
     } else {
-        const uint64_t banks[] = {0, of->design->memory[a->memory].banks - 1};
-        tn_json_put_text(json, "memory", of->design->memory[a->memory].name);
+        const uint64_t banks[] = {0, exported->design->memory[a->memory].banks - 1};
+        tn_json_put_text(json, "memory", exported->design->memory[a->memory].name);
         tn_json_put_counts(json, "bank", banks, 2);
         tn_json_put_count(json, "offset", a->offset);
     }
@@ -94,7 +94,7 @@ static void put_array(const tn_export *of, uint32_t i, tn_json *json) {
     else
         tn_json_count(json, a->last);
     tn_json_end(json);
-    put_layout(of, a, json);
+    put_layout(exported, a, json);
     tn_json_end(json);
 }
 
@@ -107,11 +107,11 @@ static void put_places(const char *key, const uint32_t *place, uint32_t count, t
 
 /* What a product does as it writes: kinds, what an addition adds and where what it begins with is kept, as places in
  * `reads` and `writes`. */
-static void put_fused(const tn_operation *of, tn_json *json) {
+static void put_fused(const tn_operation *operation, tn_json *json) {
     tn_json_key(json, "fused");
     tn_json_array(json);
-    for (uint32_t i = 0; i < of->fused_count; i++) {
-        const tn_fused *fused = &of->fused[i];
+    for (uint32_t i = 0; i < operation->fused_count; i++) {
+        const tn_fused *fused = &operation->fused[i];
         tn_json_object(json);
         tn_json_put_text(json, "kind", tn_operation_rows[fused->kind].name);
         if (fused->read != UINT32_MAX) tn_json_put_count(json, "read", fused->read);
@@ -122,7 +122,7 @@ static void put_fused(const tn_operation *of, tn_json *json) {
 }
 
 static void put_operation(const tn_handed_operation *o, tn_json *json) {
-    const tn_operation *of = o->of;
+    const tn_operation *operation = o->operation;
     tn_json_object(json);
     tn_json_put_text(json, "layer", o->name);
     tn_json_put_text(json, "kind", o->kind);
@@ -130,23 +130,23 @@ static void put_operation(const tn_handed_operation *o, tn_json *json) {
     tn_json_put_text(json, "kernel", o->kernel);
     tn_json_key(json, "bounds");
     tn_json_object(json);
-    tn_json_put_count(json, "batch", of->batch);
-    tn_json_put_count(json, "rows", of->rows);
-    tn_json_put_count(json, "columns", of->columns);
-    tn_json_put_count(json, "reduction", of->reduction);
+    tn_json_put_count(json, "batch", operation->batch);
+    tn_json_put_count(json, "rows", operation->rows);
+    tn_json_put_count(json, "columns", operation->columns);
+    tn_json_put_count(json, "reduction", operation->reduction);
     tn_json_end(json);
-    put_fused(of, json);
-    put_places("reads", of->reads, of->read_count, json);
-    put_places("writes", of->writes, of->write_count, json);
-    put_places("waits", of->after, of->after_count, json);
+    put_fused(operation, json);
+    put_places("reads", operation->reads, operation->read_count, json);
+    put_places("writes", operation->writes, operation->write_count, json);
+    put_places("waits", operation->after, operation->after_count, json);
     tn_json_put_count(json, "start", o->start);
     tn_json_put_count(json, "finish", o->finish);
     tn_json_put_bool(json, "critical", o->critical);
     tn_json_end(json);
 }
 
-static void put_kernels(const tn_export *of, tn_json *json) {
-    const tn_explanation *why = of->design->why;
+static void put_kernels(const tn_export *exported, tn_json *json) {
+    const tn_explanation *why = exported->design->why;
     tn_json_key(json, "kernels");
     tn_json_array(json);
     for (uint32_t i = 0; i < why->kernels; i++) {
@@ -162,34 +162,34 @@ static void put_kernels(const tn_export *of, tn_json *json) {
     tn_json_end(json);
 }
 
-void tn_export_json(const tn_export *of, tn_buffer *out) {
-    const tn_handover *d = of->design;
+void tn_export_json(const tn_export *exported, tn_buffer *out) {
+    const tn_handover *d = exported->design;
     tn_json json;
     tn_json_begin(&json, out);
     tn_json_object(&json);
     tn_json_put_text(&json, "schema", "tenfold-design-1");
     tn_json_put_text(&json, "tenfold", TENFOLD_VERSION);
-    tn_json_put_text(&json, "design", of->title);
-    tn_json_put_text(&json, "choices", of->choices);
+    tn_json_put_text(&json, "design", exported->title);
+    tn_json_put_text(&json, "choices", exported->choices);
     tn_json_put_text(&json, "model", d->step->name);
     tn_json_put_text(&json, "device", d->why->device);
-    tn_json_put_real(&json, "clock_MHz", of->clock_MHz);
+    tn_json_put_real(&json, "clock_MHz", exported->clock_MHz);
     tn_json_put_text(&json, "precision", d->step->precision);
     tn_json_put_count(&json, "element_bits", d->element_bits);
     tn_json_put_count(&json, "cycles_per_step", d->why->price.cycles_per_step);
     tn_json_key(&json, "kernel_edges");
     tn_json_object(&json);
-    tn_json_put_count(&json, "rows", of->build->rows);
-    tn_json_put_count(&json, "columns", of->build->columns);
-    tn_json_put_count(&json, "reduction", of->build->reduction);
-    tn_json_put_count(&json, "vector", of->build->vector);
+    tn_json_put_count(&json, "rows", exported->build->rows);
+    tn_json_put_count(&json, "columns", exported->build->columns);
+    tn_json_put_count(&json, "reduction", exported->build->reduction);
+    tn_json_put_count(&json, "vector", exported->build->vector);
     tn_json_end(&json);
-    put_kernels(of, &json);
+    put_kernels(exported, &json);
     tn_json_key(&json, "memories");
     tn_record_rows(&memory_record, d->memory, d->memories, &json);
     tn_json_key(&json, "arrays");
     tn_json_array(&json);
-    for (uint32_t i = 0; i < d->arrays; i++) put_array(of, i, &json);
+    for (uint32_t i = 0; i < d->arrays; i++) put_array(exported, i, &json);
     tn_json_end(&json);
     tn_json_key(&json, "operations");
     tn_json_array(&json);
@@ -201,11 +201,11 @@ void tn_export_json(const tn_export *of, tn_buffer *out) {
 /* ---- design.h ---- */
 
 /* The places of all operands one behind the other: an operation has where its own begin. */
-static void put_list(const tn_export *of, const char *name, int which, tn_buffer *out) {
+static void put_list(const tn_export *exported, const char *name, int which, tn_buffer *out) {
     uint64_t count = 0;
     tn_buffer_format(out, "static const uint32_t tenfold_%s[] = {", name);
-    for (uint32_t i = 0; i < of->design->operations; i++) {
-        const tn_operation *o = of->design->operation[i].of;
+    for (uint32_t i = 0; i < exported->design->operations; i++) {
+        const tn_operation *o = exported->design->operation[i].operation;
         const uint32_t *list[] = {o->reads, o->writes, o->after};
         const uint32_t length[] = {o->read_count, o->write_count, o->after_count};
         for (uint32_t k = 0; k < length[which]; k++)
@@ -243,11 +243,11 @@ static void put_header_types(tn_buffer *out) {
 }
 
 /* One number of each axis of every array's layout. */
-static void put_header_layouts(const tn_export *of, const char *name, size_t member, tn_buffer *out) {
+static void put_header_layouts(const tn_export *exported, const char *name, size_t member, tn_buffer *out) {
     bool any = false;
     tn_buffer_format(out, "static const uint64_t tenfold_%s[] = {", name);
-    for (uint32_t i = 0; i < of->design->arrays; i++) {
-        const tn_array_layout *layout = of->design->array[i].layout;
+    for (uint32_t i = 0; i < exported->design->arrays; i++) {
+        const tn_array_layout *layout = exported->design->array[i].layout;
         for (uint32_t k = 0; layout && k < layout->axes; k++) {
             const uint64_t *const *numbers = (const uint64_t *const *)((const char *)layout + member);
             tn_buffer_format(out, "%s%" PRIu64, any ? ", " : "", (*numbers)[k]);
@@ -257,13 +257,13 @@ static void put_header_layouts(const tn_export *of, const char *name, size_t mem
     tn_buffer_text(out, any ? "};\n" : "0};\n");
 }
 
-static void put_header_arrays(const tn_export *of, tn_buffer *out) {
-    const tn_handover *d = of->design;
-    uint32_t at = 0, laid = 0;
-    put_header_layouts(of, "sizes", offsetof(tn_array_layout, size), out);
-    put_header_layouts(of, "words", offsetof(tn_array_layout, word), out);
-    put_header_layouts(of, "skews", offsetof(tn_array_layout, skew), out);
-    put_header_layouts(of, "divides", offsetof(tn_array_layout, divide), out);
+static void put_header_arrays(const tn_export *exported, tn_buffer *out) {
+    const tn_handover *d = exported->design;
+    uint32_t index = 0, laid = 0;
+    put_header_layouts(exported, "sizes", offsetof(tn_array_layout, size), out);
+    put_header_layouts(exported, "words", offsetof(tn_array_layout, word), out);
+    put_header_layouts(exported, "skews", offsetof(tn_array_layout, skew), out);
+    put_header_layouts(exported, "divides", offsetof(tn_array_layout, divide), out);
     tn_buffer_text(out, "static const uint64_t tenfold_shapes[] = {");
     for (uint32_t i = 0; i < d->arrays; i++)
         for (uint32_t k = 0; k < d->array[i].axes; k++)
@@ -277,24 +277,24 @@ static void put_header_arrays(const tn_export *of, tn_buffer *out) {
                          ", %" PRIu32 "u, %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu32 "u, %" PRIu32
                          "u, %" PRIu32 ", %" PRIu32 ", %" PRIu64 ", %" PRIu64 ", %" PRIu32 ", %" PRIu32
                          "},\n",
-                         a->memory, a->elements, a->offset, a->rows, a->first, a->last, a->axes, at,
+                         a->memory, a->elements, a->offset, a->rows, a->first, a->last, a->axes, index,
                          a->layout ? a->layout->banks : 1, a->layout ? a->layout->slices : 1,
                          a->layout ? a->layout->axes : 0, laid);
-        at += a->axes;
+        index += a->axes;
         if (a->layout) laid += a->layout->axes;
     }
     tn_buffer_text(out, "};\n");
 }
 
-static void put_header_operations(const tn_export *of, tn_buffer *out) {
+static void put_header_operations(const tn_export *exported, tn_buffer *out) {
     uint32_t reads = 0, writes = 0, waits = 0;
-    put_list(of, "reads", 0, out);
-    put_list(of, "writes", 1, out);
-    put_list(of, "waits", 2, out);
+    put_list(exported, "reads", 0, out);
+    put_list(exported, "writes", 1, out);
+    put_list(exported, "waits", 2, out);
     tn_buffer_text(out, "static const tenfold_operation tenfold_operations[] = {\n");
-    for (uint32_t i = 0; i < of->design->operations; i++) {
-        const tn_handed_operation *o = &of->design->operation[i];
-        const tn_operation *p = o->of;
+    for (uint32_t i = 0; i < exported->design->operations; i++) {
+        const tn_handed_operation *o = &exported->design->operation[i];
+        const tn_operation *p = o->operation;
         tn_buffer_text(out, "    {");
         tn_json_quote(o->name, out);
         tn_buffer_text(out, ", ");
@@ -313,8 +313,8 @@ static void put_header_operations(const tn_export *of, tn_buffer *out) {
     tn_buffer_text(out, "};\n");
 }
 
-void tn_export_header(const tn_export *of, tn_buffer *out) {
-    const tn_handover *d = of->design;
+void tn_export_header(const tn_export *exported, tn_buffer *out) {
+    const tn_handover *d = exported->design;
     tn_buffer_text(
         out, "/* What design.json holds, as constants of C99. Written by tenfold export. */\n#ifndef "
              "TENFOLD_DESIGN_H\n"
@@ -326,7 +326,8 @@ void tn_export_header(const tn_export *of, tn_buffer *out) {
                      "\n#define TENFOLD_COLUMNS %" PRIu64 "\n#define TENFOLD_REDUCTION %" PRIu64
                      "\n#define TENFOLD_VECTOR %" PRIu64 "\n\n",
                      d->memories, d->arrays, d->operations, d->element_bits, d->why->price.cycles_per_step,
-                     of->build->rows, of->build->columns, of->build->reduction, of->build->vector);
+                     exported->build->rows, exported->build->columns, exported->build->reduction,
+                     exported->build->vector);
     put_header_types(out);
     tn_buffer_text(out, "static const tenfold_memory tenfold_memories[] = {\n");
     for (uint32_t i = 0; i < d->memories; i++) {
@@ -339,42 +340,42 @@ void tn_export_header(const tn_export *of, tn_buffer *out) {
                          m->blocks.lutram);
     }
     tn_buffer_text(out, "};\n");
-    put_header_arrays(of, out);
-    put_header_operations(of, out);
+    put_header_arrays(exported, out);
+    put_header_operations(exported, out);
     tn_buffer_text(out, "\n#endif\n");
 }
 
 /* ---- memories.h ---- */
 
 /* The element's type in HLS. */
-static void put_hls_type(const tn_export *of, tn_buffer *out) {
-    const char *precision = of->design->step->precision;
+static void put_hls_type(const tn_export *exported, tn_buffer *out) {
+    const char *precision = exported->design->step->precision;
     if (strcmp(precision, "fp32") == 0)
         tn_buffer_text(out, "float");
     else if (strcmp(precision, "fp16") == 0)
         tn_buffer_text(out, "half");
     else if (strncmp(precision, "int", 3) == 0)
-        tn_buffer_format(out, "ap_int<%" PRIu64 ">", of->design->element_bits);
+        tn_buffer_format(out, "ap_int<%" PRIu64 ">", exported->design->element_bits);
     else /* by its bits */
-        tn_buffer_format(out, "ap_uint<%" PRIu64 ">", of->design->element_bits);
+        tn_buffer_format(out, "ap_uint<%" PRIu64 ">", exported->design->element_bits);
 }
 
-static void put_pragmas(const tn_export *of, uint32_t place, tn_buffer *out) {
+static void put_pragmas(const tn_export *exported, uint32_t place, tn_buffer *out) {
     static const char *const impl[] = {[TN_STYLE_AUTO] = "auto",
                                        [TN_STYLE_BLOCK] = "bram",
                                        [TN_STYLE_ULTRA] = "uram",
                                        [TN_STYLE_DISTRIBUTED] = "lutram"};
-    const tn_handed_memory *m = &of->design->memory[place];
+    const tn_handed_memory *m = &exported->design->memory[place];
     uint64_t word = m->row_elements / m->banks;
     tn_buffer_format(out,
                      "\n/* %s; %" PRIu32 " arrays:", m->staging ? "staging of off-chip operands" : m->holds,
                      m->arrays);
     uint32_t named = 0;
-    for (uint32_t i = 0; i < of->design->arrays && named < 8; i++)
-        if (of->design->array[i].memory == place)
-            tn_buffer_format(out, "%s %s", named++ ? "," : "", of->design->array[i].name);
+    for (uint32_t i = 0; i < exported->design->arrays && named < 8; i++)
+        if (exported->design->array[i].memory == place)
+            tn_buffer_format(out, "%s %s", named++ ? "," : "", exported->design->array[i].name);
     tn_buffer_format(out, "%s */\nstatic ", named < m->arrays ? ", .." : "");
-    put_hls_type(of, out);
+    put_hls_type(exported, out);
     tn_buffer_format(out, " %s[%" PRIu64 "];\n", m->name, m->depth * m->row_elements);
     tn_buffer_format(out,
                      "#define %s_pragmas \\\n    _Pragma(\"HLS bind_storage variable=%s type=%s impl=%s\")",
@@ -390,14 +391,14 @@ static void put_pragmas(const tn_export *of, uint32_t place, tn_buffer *out) {
     tn_buffer_text(out, "\n");
 }
 
-void tn_export_pragmas(const tn_export *of, tn_buffer *out) {
+void tn_export_pragmas(const tn_export *exported, tn_buffer *out) {
     tn_buffer_text(out, "/* The design's memories for high-level synthesis: an array each, and the pragmas "
                         "that give it its shape. Put\n"
                         " * m0_pragmas .. into the function that uses them. Written by tenfold export. "
                         "*/\n#ifndef TENFOLD_MEMORIES_H\n"
                         "#define TENFOLD_MEMORIES_H\n");
-    if (strcmp(of->design->step->precision, "fp32") != 0)
+    if (strcmp(exported->design->step->precision, "fp32") != 0)
         tn_buffer_text(out, "\n#ifdef __SYNTHESIS__\n#include <ap_int.h>\n#include <hls_half.h>\n#endif\n");
-    for (uint32_t i = 0; i < of->design->memories; i++) put_pragmas(of, i, out);
+    for (uint32_t i = 0; i < exported->design->memories; i++) put_pragmas(exported, i, out);
     tn_buffer_text(out, "\n#endif\n");
 }

@@ -19,7 +19,7 @@ enum { GPUS_MOST = 64 };
 typedef struct {
     tn_bill bill;
     const char *basis, *batch_by, *note, *parallel; /* parallel: how several GPUs share; NULL: one GPU */
-    tn_finetune_estimate of;                        /* of an estimate */
+    tn_finetune_estimate estimate;                  /* of an estimate */
     tn_batch_interval largest;                      /* by memory, of an estimate */
     double batch_low, batch_high, own_tokens;       /* own: of a query, without padding */
     uint64_t gpus;
@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
     const char *gpu, *dataset;
     tn_query_lengths lengths;
-    uint64_t points, within, in_range; /* in_range: measurements that lie in their estimate's range */
+    uint64_t points, covered, in_range; /* in_range: measurements that lie in their estimate's range */
     double least_ratio, most_ratio, mean_error;
     bool all_in_range;
 } comparison;
@@ -156,9 +156,9 @@ static tn_finetune_work job(const work *w, const tn_query_lengths *lengths, uint
 }
 
 /* The estimate of one way to use the GPUs; the batch, 0 where not even 1 fits, is that of each of them. */
-static tn_status estimate_way(work *w, const tn_finetune_work *of, const tn_gpu *gpu, line *made) {
-    uint64_t all = of->gpus * of->nodes, most = tn_ceil_div(w->queries, all);
-    TN_TRY(tn_finetune_largest_batch(of, gpu->memory_GB, &made->largest, w->error));
+static tn_status estimate_way(work *w, const tn_finetune_work *finetune_work, const tn_gpu *gpu, line *made) {
+    uint64_t all = finetune_work->gpus * finetune_work->nodes, most = tn_ceil_div(w->queries, all);
+    TN_TRY(tn_finetune_largest_batch(finetune_work, gpu->memory_GB, &made->largest, w->error));
     tn_batch_interval batch = made->largest;
     if (w->asked->batch) {
         batch.value = w->asked->batch;
@@ -174,28 +174,29 @@ static tn_status estimate_way(work *w, const tn_finetune_work *of, const tn_gpu 
     if (batch.high > most) batch.high = most;
     made->batch_low = w->asked->batch ? NAN : (double)batch.low;
     made->batch_high = w->asked->batch ? NAN : (double)batch.high;
-    made->own_tokens = tn_query_lengths_mean(of->lengths);
+    made->own_tokens = tn_query_lengths_mean(finetune_work->lengths);
     made->gpus = all;
-    made->parallel = all == 1 ? NULL : of->sharded ? "sharded" : "replicated";
-    TN_TRY(w->asked->batch ? tn_finetune_estimate_step(of, gpu, batch.value, &made->of, w->error)
-                           : tn_finetune_estimate_largest(of, gpu, &batch, &made->of, w->error));
-    made->bill = tn_bill_of(gpu, (double)batch.value, made->of.queries_per_s);
+    made->parallel = all == 1 ? NULL : finetune_work->sharded ? "sharded" : "replicated";
+    TN_TRY(w->asked->batch
+               ? tn_finetune_estimate_step(finetune_work, gpu, batch.value, &made->estimate, w->error)
+               : tn_finetune_estimate_largest(finetune_work, gpu, &batch, &made->estimate, w->error));
+    made->bill = tn_bill_of(gpu, (double)batch.value, made->estimate.queries_per_s);
     return TN_OK;
 }
 
 /* Of several GPUs, how few of them would hold a batch of 1 in shards. */
-static tn_status say_too_small(work *w, const tn_gpu *gpu, tn_finetune_work of) {
+static tn_status say_too_small(work *w, const tn_gpu *gpu, tn_finetune_work finetune_work) {
     const char *why = "not even a batch of 1 fits its memory, nor in 1,024 shards";
     tn_batch_interval batch;
-    of.sharded = true;
-    of.nodes = 1;
-    for (of.gpus = 2; of.gpus <= 1024; of.gpus *= 2) {
-        TN_TRY(tn_finetune_largest_batch(&of, gpu->memory_GB, &batch, w->error));
+    finetune_work.sharded = true;
+    finetune_work.nodes = 1;
+    for (finetune_work.gpus = 2; finetune_work.gpus <= 1024; finetune_work.gpus *= 2) {
+        TN_TRY(tn_finetune_largest_batch(&finetune_work, gpu->memory_GB, &batch, w->error));
         if (batch.value == 0) continue;
         TN_TRY(
             tn_arena_format(w->arena, &why, w->error,
                             "not even a batch of 1 fits its memory; sharded over %llu it does: --gpus %llu",
-                            (unsigned long long)of.gpus, (unsigned long long)of.gpus));
+                            (unsigned long long)finetune_work.gpus, (unsigned long long)finetune_work.gpus));
         break;
     }
     leave_out(w, gpu->name, why);
@@ -203,16 +204,16 @@ static tn_status say_too_small(work *w, const tn_gpu *gpu, tn_finetune_work of) 
 }
 
 static tn_status estimate(work *w, const tn_gpu *gpu) {
-    tn_finetune_work of = job(w, &w->lengths, w->active);
+    tn_finetune_work finetune_work = job(w, &w->lengths, w->active);
     line way[2] = {{.basis = "estimate", .is_estimate = true}, {.basis = "estimate", .is_estimate = true}};
     int best = 0;
-    TN_TRY(estimate_way(w, &of, gpu, &way[0]));
-    if (of.gpus * of.nodes > 1) {
-        of.sharded = true;
-        TN_TRY(estimate_way(w, &of, gpu, &way[1]));
-        best = way[1].of.queries_per_s.value > way[0].of.queries_per_s.value;
+    TN_TRY(estimate_way(w, &finetune_work, gpu, &way[0]));
+    if (finetune_work.gpus * finetune_work.nodes > 1) {
+        finetune_work.sharded = true;
+        TN_TRY(estimate_way(w, &finetune_work, gpu, &way[1]));
+        best = way[1].estimate.queries_per_s.value > way[0].estimate.queries_per_s.value;
     }
-    if (way[best].of.queries_per_s.value == 0) return say_too_small(w, gpu, of);
+    if (way[best].estimate.queries_per_s.value == 0) return say_too_small(w, gpu, finetune_work);
     line *made = &w->line[w->lines++];
     *made = way[best];
     made->bill.predicted = true;
@@ -223,18 +224,18 @@ static tn_status estimate(work *w, const tn_gpu *gpu) {
 
 static tn_status estimate_named(work *w) {
     bool seen[GPUS_MOST] = {false};
-    for (const char *at = w->asked->names; *at;) {
-        size_t length = strcspn(at, ",");
+    for (const char *cursor = w->asked->names; *cursor;) {
+        size_t length = strcspn(cursor, ",");
         const char *name;
         const tn_gpu *gpu;
-        TN_TRY(tn_arena_copy_text(w->arena, at, length, &name, w->error));
+        TN_TRY(tn_arena_copy_text(w->arena, cursor, length, &name, w->error));
         TN_TRY(tn_gpu_find(&w->table, name, &gpu, w->error));
         size_t place = (size_t)(gpu - w->table.gpu);
         if (place < GPUS_MOST && seen[place])
             return tn_fail(w->error, TN_INPUT, "--gpu names %s twice", gpu->name);
         if (place < GPUS_MOST) seen[place] = true;
         TN_TRY(estimate(w, gpu));
-        at += length + (at[length] == ',');
+        cursor += length + (cursor[length] == ',');
     }
     return TN_OK;
 }
@@ -249,19 +250,19 @@ static tn_status estimate_all(work *w) {
 
 static tn_status compare_point(work *w, const tn_gpu *gpu, const tn_finetune_point *point, comparison *c) {
     const double factor = 1.5;
-    tn_finetune_estimate of;
+    tn_finetune_estimate estimate;
     uint64_t active;
     TN_TRY(tn_language_active(&w->model, point->sparsity, &active, w->error));
     tn_finetune_work job_of = job(w, &c->lengths, active);
     job_of.gpus = job_of.nodes = 1;
-    TN_TRY(tn_finetune_estimate_step(&job_of, gpu, (uint64_t)point->batch, &of, w->error));
-    double ratio = of.queries_per_s.value / point->queries_per_s;
+    TN_TRY(tn_finetune_estimate_step(&job_of, gpu, (uint64_t)point->batch, &estimate, w->error));
+    double ratio = estimate.queries_per_s.value / point->queries_per_s;
     c->least_ratio = fmin(c->least_ratio, ratio);
     c->most_ratio = fmax(c->most_ratio, ratio);
     c->mean_error += fabs(ratio - 1);
-    c->within += ratio <= factor && ratio >= 1 / factor;
-    c->in_range +=
-        of.queries_per_s.low <= point->queries_per_s && point->queries_per_s <= of.queries_per_s.high;
+    c->covered += ratio <= factor && ratio >= 1 / factor;
+    c->in_range += estimate.queries_per_s.low <= point->queries_per_s &&
+                   point->queries_per_s <= estimate.queries_per_s.high;
     c->points++;
     return TN_OK;
 }
@@ -348,8 +349,8 @@ static void show_price(const void *row, tn_buffer *cell) {
 }
 
 static void show_note(const void *row, tn_buffer *cell) {
-    const line *of = row;
-    tn_buffer_format(cell, "%s%s", of->is_estimate ? "" : "measured: ", of->note ? of->note : "");
+    const line *entry = row;
+    tn_buffer_format(cell, "%s%s", entry->is_estimate ? "" : "measured: ", entry->note ? entry->note : "");
 }
 
 static const tn_column line_columns[] = {
@@ -371,16 +372,16 @@ static const tn_column line_columns[] = {
     TN_COLUMN_AS("price_unverified", line, bill.price_unverified, NULL),
     TN_COLUMN_AS("price_origin", line, bill.price_origin, NULL),
     TN_COLUMN_AS("price_date", line, bill.price_date, NULL),
-    TN_COLUMN_AS("padded_tokens", line, of.tokens, NULL, TN_WHEN(line, is_estimate)),
+    TN_COLUMN_AS("padded_tokens", line, estimate.tokens, NULL, TN_WHEN(line, is_estimate)),
     TN_COLUMN(line, own_tokens, NULL, TN_WHEN(line, is_estimate)),
-    TN_COLUMN_AS("kernels_per_step", line, of.kernels, NULL, TN_WHEN(line, is_estimate)),
-    TN_COLUMN_AS("seconds_per_step", line, of.seconds.value, NULL, TN_WHEN(line, is_estimate)),
-    TN_COLUMN_AS("host_seconds", line, of.host_s, NULL, TN_WHEN(line, is_estimate)),
-    TN_COLUMN_AS("weights_seconds", line, of.weights_s, NULL, TN_WHEN(line, is_estimate)),
-    TN_COLUMN_AS("products_seconds", line, of.products_s, NULL, TN_WHEN(line, is_estimate)),
-    TN_COLUMN_AS("activations_seconds", line, of.activations_s, NULL, TN_WHEN(line, is_estimate)),
-    TN_COLUMN_AS("optimizer_seconds", line, of.optimizer_s, NULL, TN_WHEN(line, is_estimate)),
-    TN_COLUMN_AS("communication_seconds", line, of.communication_s, NULL, TN_WHEN(line, is_estimate)),
+    TN_COLUMN_AS("kernels_per_step", line, estimate.kernels, NULL, TN_WHEN(line, is_estimate)),
+    TN_COLUMN_AS("seconds_per_step", line, estimate.seconds.value, NULL, TN_WHEN(line, is_estimate)),
+    TN_COLUMN_AS("host_seconds", line, estimate.host_s, NULL, TN_WHEN(line, is_estimate)),
+    TN_COLUMN_AS("weights_seconds", line, estimate.weights_s, NULL, TN_WHEN(line, is_estimate)),
+    TN_COLUMN_AS("products_seconds", line, estimate.products_s, NULL, TN_WHEN(line, is_estimate)),
+    TN_COLUMN_AS("activations_seconds", line, estimate.activations_s, NULL, TN_WHEN(line, is_estimate)),
+    TN_COLUMN_AS("optimizer_seconds", line, estimate.optimizer_s, NULL, TN_WHEN(line, is_estimate)),
+    TN_COLUMN_AS("communication_seconds", line, estimate.communication_s, NULL, TN_WHEN(line, is_estimate)),
     TN_COLUMN(line, note, NULL),
     TN_WRITTEN(NULL, NULL, "note", .cell = show_note),
 };
@@ -391,7 +392,7 @@ static const tn_column comparison_columns[] = {
     TN_COLUMN(comparison, dataset, "data"),
     TN_COLUMN_AS("tokens", comparison, lengths.median, "tokens"),
     TN_COLUMN(comparison, points, "measured"),
-    TN_COLUMN(comparison, within, "within a factor of 1.5"),
+    TN_COLUMN_AS("within", comparison, covered, "within a factor of 1.5"),
     TN_COLUMN(comparison, least_ratio, "estimated / measured, least", TN_FIXED(2)),
     TN_COLUMN(comparison, most_ratio, "greatest", TN_FIXED(2)),
     TN_COLUMN_AS("mean_error", comparison, mean_error, "mean error", TN_PERCENT),
@@ -429,8 +430,8 @@ static void say_lengths(const work *w) {
         tn_say(", packed: %.4g each, nothing is padded", mean);
     else if (!w->lengths_known)
         tn_say("; ranges go from no padding to that of usual data (--spread, --lengths)");
-    else if (w->lines && w->line[0].is_estimate && w->line[0].of.tokens > 1.005 * mean)
-        tn_say("; %.0f %% of what %s computes is padding", 100 * (1 - mean / w->line[0].of.tokens),
+    else if (w->lines && w->line[0].is_estimate && w->line[0].estimate.tokens > 1.005 * mean)
+        tn_say("; %.0f %% of what %s computes is padding", 100 * (1 - mean / w->line[0].estimate.tokens),
                w->line[0].bill.gpu);
     tn_say("\n");
 }

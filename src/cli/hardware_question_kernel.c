@@ -74,13 +74,13 @@ static const tn_record layout_record = TN_RECORD(layout_answer, layout_columns);
 static tn_status ask_layout(const tn_question_values *v, void *answer, tn_error *error) {
     const char *const *text = v->text;
     uint64_t block[TN_BANK_LAYOUT_AXES];
-    layout_answer *to = answer;
+    layout_answer *result = answer;
     tn_bank_layout layout;
     TN_TRY(tn_bank_layout_read(text[DIMS], text[WORD], text[BANKS], *text[SKEW] ? text[SKEW] : NULL, &layout,
                                error));
     TN_TRY(tn_bank_layout_read_block(&layout, text[BLOCK], block, error));
-    TN_TRY(tn_bank_layout_measure(&layout, &to->size, error));
-    return tn_bank_layout_issues(&layout, block, &to->issues, error);
+    TN_TRY(tn_bank_layout_measure(&layout, &result->size, error));
+    return tn_bank_layout_issues(&layout, block, &result->issues, error);
 }
 
 const tn_question tn_question_layout =
@@ -129,10 +129,10 @@ static tn_status ideal_issues(const tn_program *program, const tn_kernel_edges *
                               tn_error *error) {
     *sum = 0;
     for (uint32_t i = 0; i < program->steps; i++) {
-        const tn_product_shape *of = &program->step[i].shape;
-        const uint64_t blocks[] = {of->batch, tn_ceil_div(of->rows, edges->rows),
-                                   tn_ceil_div(of->columns, edges->columns),
-                                   tn_ceil_div(of->reduction, edges->reduction)};
+        const tn_product_shape *shape = &program->step[i].shape;
+        const uint64_t blocks[] = {shape->batch, tn_ceil_div(shape->rows, edges->rows),
+                                   tn_ceil_div(shape->columns, edges->columns),
+                                   tn_ceil_div(shape->reduction, edges->reduction)};
         uint64_t issues;
         if (!tn_product(blocks, 4, &issues) || !tn_add(*sum, issues, sum))
             return tn_fail(error, TN_OVERFLOW, "the issues of a layer do not fit 64 bits");
@@ -224,9 +224,9 @@ typedef struct {
     const char *unverified; /* the text; NULL: everything is verified */
 } kernel_answer;
 
-static void show_unverified(const void *at, tn_buffer *cell) {
-    const kernel_answer *of = at;
-    tn_buffer_text(cell, of->unverified ? of->unverified : "none");
+static void show_unverified(const void *row, tn_buffer *cell) {
+    const kernel_answer *answer = row;
+    tn_buffer_text(cell, answer->unverified ? answer->unverified : "none");
 }
 
 static const tn_column kernel_columns[] = {
@@ -386,19 +386,19 @@ static void find_unverified(const tn_question_values *v, const tn_operator_set *
 static tn_status ask_kernel(const tn_question_values *v, void *answer, tn_error *error) {
     tn_operator_set operators = {{0}};
     tn_lane lane = {.group = 1};
-    kernel_answer *to = answer;
+    kernel_answer *result = answer;
     const uint64_t *p = v->value;
     tn_arithmetic arithmetic;
     TN_TRY(check_kernel(p, error));
     TN_TRY(kernel_arithmetic(v, &arithmetic, error));
     if (p[KIND] == KIND_MATMUL) {
         TN_TRY(tn_lane_load(v->device, &arithmetic, &lane, error));
-        TN_TRY(ask_matmul(v, &lane, &to->cycles, &to->used, error));
+        TN_TRY(ask_matmul(v, &lane, &result->cycles, &result->used, error));
     } else {
         TN_TRY(tn_operator_set_load(v->device, &arithmetic.left, &operators, error));
-        TN_TRY(ask_vector(v, &operators, &to->cycles, &to->used, error));
+        TN_TRY(ask_vector(v, &operators, &result->cycles, &result->used, error));
     }
-    find_unverified(v, &operators, &lane, to);
+    find_unverified(v, &operators, &lane, result);
     return TN_OK;
 }
 

@@ -248,7 +248,7 @@ static tn_status unknown_key(const char *assignment, size_t length, tn_error *er
     const char *names[128];
     char given[64];
     size_t count = 0;
-    const tn_position at = {"--set", 1, 1};
+    const tn_position position = {"--set", 1, 1};
     for (size_t s = 0; s <= DEVICE_SCHEMAS; s++) {
         const tn_schema *schema = s < DEVICE_SCHEMAS ? device_schemas[s] : &tn_model_schema;
         for (size_t i = 0; i < schema->count && count < sizeof names / sizeof *names; i++)
@@ -258,7 +258,7 @@ static tn_status unknown_key(const char *assignment, size_t length, tn_error *er
     memcpy(given, assignment, length);
     given[length] = '\0';
     const char *near = tn_suggest(given, names, count);
-    return tn_fail_at(error, TN_INPUT, at, "neither model nor device has a key \"%s\"; %s%s%s", given,
+    return tn_fail_at(error, TN_INPUT, position, "neither model nor device has a key \"%s\"; %s%s%s", given,
                       near ? "did you mean " : "their keys are in docs/model-file.md and docs/device-file.md",
                       near ? near : "", near ? "?" : "");
 }

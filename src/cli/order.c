@@ -35,16 +35,16 @@ bool tn_order_exact(const tn_order *order) {
 static tn_status order_training_add_named(tn_order *order, const tn_weight *weight, tn_flow_name flow,
                                           const char *name, tn_arena *arena, tn_error *error) {
     const tn_program_options options = {.training = true, .no_input_gradient = order->no_input_gradient};
-    tn_order_flow *to = &order->flow[order->flows];
+    tn_order_flow *target = &order->flow[order->flows];
     tn_network network;
     tn_program program;
     if (!tn_flow_exists(weight, flow)) return TN_OK;
-    to->name = name;
+    target->name = name;
     TN_TRY(tn_weight_forward(weight, order->tokens, arena, &network, error));
-    TN_TRY(tn_flow_tree(weight, order->tokens, flow, arena, &to->tree, error));
-    TN_TRY(tn_tree_cost_of(&network, &to->tree, &to->cost, error));
+    TN_TRY(tn_flow_tree(weight, order->tokens, flow, arena, &target->tree, error));
+    TN_TRY(tn_tree_cost_of(&network, &target->tree, &target->cost, error));
     TN_TRY(tn_program_named(weight, order->tokens, flow, &options, arena, &program, error));
-    TN_TRY(tn_training_cost_of(&program, &to->training, error));
+    TN_TRY(tn_training_cost_of(&program, &target->training, error));
     order->flows++;
     return TN_OK;
 }
@@ -83,16 +83,16 @@ static const tn_training_flow *choose(const tn_order *order) {
 
 static tn_status add_optimal(tn_order *order, tn_error *error) {
     const tn_training_flow *best = choose(order);
-    tn_order_flow *to = &order->flow[order->flows];
+    tn_order_flow *target = &order->flow[order->flows];
     order->best.found = best != NULL;
     if (!best) return TN_OK;
-    *to = (tn_order_flow){.name = tn_flow_names[TN_FLOW_OPTIMAL],
-                          .tree = best->forward,
-                          .backward = best->backward.tensors ? &best->backward : NULL,
-                          .training = best->cost};
-    TN_TRY(tn_tree_cost_of(&order->network, &to->tree, &to->cost, error));
-    order->best.tree = to->tree;
-    order->best.cost = to->cost;
+    *target = (tn_order_flow){.name = tn_flow_names[TN_FLOW_OPTIMAL],
+                              .tree = best->forward,
+                              .backward = best->backward.tensors ? &best->backward : NULL,
+                              .training = best->cost};
+    TN_TRY(tn_tree_cost_of(&order->network, &target->tree, &target->cost, error));
+    order->best.tree = target->tree;
+    order->best.cost = target->cost;
     order->flows++;
     return TN_OK;
 }

@@ -34,28 +34,28 @@ static tn_status find_columns(batch *b) {
     if (b->sizes == csv->columns) b->sizes = tn_csv_column(csv, "sizes(json)");
     if (b->sizes == csv->columns)
         return tn_fail_at(
-            b->error, TN_INPUT, csv->head[0].at,
+            b->error, TN_INPUT, csv->head[0].position,
             "column \"sizes\" is missing; it holds a JSON object such as {\"a\": 32, \"b\": 8}");
     for (int i = 0; i < ADDED; i++) b->present[i] = tn_csv_column(csv, added[i]);
     return TN_OK;
 }
 
 /* An error without a place gets the row's. */
-static tn_status placed(const batch *b, tn_status status, tn_position at) {
+static tn_status placed(const batch *b, tn_status status, tn_position position) {
     tn_error *error = b->error;
     if (status == TN_OK || !error || error->file[0] || status == TN_MEMORY) return status;
     tn_error plain = *error;
-    return tn_fail_at(error, status, at, "%s", plain.message);
+    return tn_fail_at(error, status, position, "%s", plain.message);
 }
 
 static tn_status solve(const batch *b, size_t row, tn_arena *arena, tn_search_result *result,
                        double *seconds) {
     const tn_csv_cell *einsum = tn_csv_at(b->csv, row, b->einsum), *sizes = tn_csv_at(b->csv, row, b->sizes);
     tn_network network;
-    TN_TRY(tn_einsum_parse(einsum->text, einsum->at, arena, &network, b->error));
-    TN_TRY(tn_einsum_json_sizes(sizes->text, sizes->at, &network, b->error));
+    TN_TRY(tn_einsum_parse(einsum->text, einsum->position, arena, &network, b->error));
+    TN_TRY(tn_einsum_json_sizes(sizes->text, sizes->position, &network, b->error));
     double started_seconds = tn_clock_seconds();
-    TN_TRY(placed(b, tn_search(&network, b->search, arena, result, b->error), einsum->at));
+    TN_TRY(placed(b, tn_search(&network, b->search, arena, result, b->error), einsum->position));
     *seconds = tn_clock_seconds() - started_seconds;
     return TN_OK;
 }
@@ -181,18 +181,19 @@ static tn_status make_points(tn_order *order, double least, tn_arena *arena, tn_
     size_t most = order->training ? order->training_front.count : order->front.count;
     TN_TRY(TN_NEW(arena, most, &order->point, error));
     for (size_t i = 0; i < order->front.count && !order->training; i++) {
-        const tn_search_result *at = &order->front.item[i];
-        TN_TRY(make_point(order, (tn_order_flow){.tree = at->tree, .cost = at->cost}, false, arena, error));
+        const tn_search_result *result = &order->front.item[i];
+        TN_TRY(make_point(order, (tn_order_flow){.tree = result->tree, .cost = result->cost}, false, arena,
+                          error));
     }
     for (size_t i = 0; i < order->training_front.count && order->training; i++) {
-        const tn_training_flow *at = &order->training_front.item[i];
-        bool several = at->backward.tensors == 0;
-        const tn_order_flow point = {.tree = at->forward,
-                                     .backward = several ? NULL : &at->backward,
-                                     .training = at->cost,
-                                     .program = &at->program,
-                                     .ratio = (double)at->cost.total_macs / least};
-        if (tn_order_admits(order, at->cost.peak_elements))
+        const tn_training_flow *flow = &order->training_front.item[i];
+        bool several = flow->backward.tensors == 0;
+        const tn_order_flow point = {.tree = flow->forward,
+                                     .backward = several ? NULL : &flow->backward,
+                                     .training = flow->cost,
+                                     .program = &flow->program,
+                                     .ratio = (double)flow->cost.total_macs / least};
+        if (tn_order_admits(order, flow->cost.peak_elements))
             TN_TRY(make_point(order, point, several, arena, error));
     }
     return TN_OK;
@@ -235,17 +236,17 @@ static void put_tree(const tn_tree *tree, tn_json *json) {
     tn_json_end(json);
 }
 
-static void put_path(const void *at, tn_json *json) {
-    put_tree(&((const tn_order_flow *)at)->tree, json);
+static void put_path(const void *row, tn_json *json) {
+    put_tree(&((const tn_order_flow *)row)->tree, json);
 }
 
-static void put_backward(const void *at, tn_json *json) {
-    put_tree(((const tn_order_flow *)at)->backward, json);
+static void put_backward(const void *row, tn_json *json) {
+    put_tree(((const tn_order_flow *)row)->backward, json);
 }
 
 /* The steps of a flow's program in order: phase, what is made, and of what. */
-static void put_steps(const void *at, tn_json *json) {
-    const tn_program *program = ((const tn_order_flow *)at)->program;
+static void put_steps(const void *row, tn_json *json) {
+    const tn_program *program = ((const tn_order_flow *)row)->program;
     char out[32], a[32], b[32];
     tn_json_array(json);
     for (uint32_t s = 0; s < program->steps; s++) {

@@ -23,16 +23,16 @@ const char tn_ranks_caution[] =
 tn_status tn_ranks_split(const char *text, const char *option, tn_arena *arena, tn_ranks_texts *texts,
                          tn_error *error) {
     texts->count = 0;
-    for (const char *at = text;;) {
-        size_t length = strcspn(at, ",");
+    for (const char *cursor = text;;) {
+        size_t length = strcspn(cursor, ",");
         if (length == 0)
             return tn_fail(error, TN_INPUT, "%s %s has an empty item; write values apart by commas", option,
                            text);
         if (texts->count == TN_RANKS_LIST)
             return tn_fail(error, TN_LIMIT, "%s has more than %d values; give fewer", option, TN_RANKS_LIST);
-        TN_TRY(tn_arena_copy_text(arena, at, length, &texts->item[texts->count++], error));
-        if (at[length] == '\0') return TN_OK;
-        at += length + 1;
+        TN_TRY(tn_arena_copy_text(arena, cursor, length, &texts->item[texts->count++], error));
+        if (cursor[length] == '\0') return TN_OK;
+        cursor += length + 1;
     }
 }
 

@@ -182,8 +182,8 @@ static bool is_one_rank(const char *text) {
 }
 
 /* The cap as it was asked for: one number, or one a bond. */
-static void put_cap(const void *at, tn_json *json) {
-    const row *r = at;
+static void put_cap(const void *entry, tn_json *json) {
+    const row *r = entry;
     uint64_t most = 0;
     for (uint32_t k = 0; k < r->requested.rank_count; k++)
         if (r->requested.rank[k] > most) most = r->requested.rank[k];
@@ -193,8 +193,8 @@ static void put_cap(const void *at, tn_json *json) {
         tn_json_counts(json, r->requested.rank, r->requested.rank_count);
 }
 
-static void show_above(const void *at, tn_buffer *cell) {
-    const row *r = at;
+static void show_above(const void *entry, tn_buffer *cell) {
+    const row *r = entry;
     double least = sqrt(fmax(0, r->tail_error * r->tail_error - r->excess * r->excess));
     tn_buffer_format(cell, "%.2g", r->tail_error - least);
 }

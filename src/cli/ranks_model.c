@@ -329,7 +329,7 @@ static tn_status put_layer(const tn_ranks_work *w, size_t l, tn_json *json) {
     const tn_rank_problem *p = &w->plan.problem;
     const tn_rank_way *best = &w->outcome.solution.best;
     const tn_layer_option *c = tn_rank_plan_chosen(&w->plan, best, l);
-    size_t at = p->first[l] + best->choice[l];
+    size_t index = p->first[l] + best->choice[l];
     tn_weight requested = w->plan.candidates[l].folding[c->folding];
     tn_json_object(json);
     tn_json_put_text(json, "layer", p->layer[l]);
@@ -347,9 +347,9 @@ static tn_status put_layer(const tn_ranks_work *w, size_t l, tn_json *json) {
     }
     tn_json_put_counts(json, "ranks", c->weight.rank, c->weight.rank_count);
     for (size_t k = 0; k < p->costs; k++)
-        tn_json_put_count(json, p->cost_name[k], (uint64_t)p->cost[at * p->costs + k]);
+        tn_json_put_count(json, p->cost_name[k], (uint64_t)p->cost[index * p->costs + k]);
     tn_json_put_real(json, "relative_error", layer_error(w, l, c));
-    tn_json_put_real(json, p->error_name, p->error[at]);
+    tn_json_put_real(json, p->error_name, p->error[index]);
     tn_json_end(json);
     return TN_OK;
 }
@@ -438,7 +438,7 @@ static tn_status print_layers(const tn_ranks_work *w) {
     for (size_t k = 0; k < p->costs; k++) tn_table_text(&table, p->cost_name[k]);
     for (size_t l = 0; l < p->layers; l++) {
         const tn_layer_option *c = tn_rank_plan_chosen(&w->plan, &w->outcome.solution.best, l);
-        size_t at = p->first[l] + w->outcome.solution.best.choice[l];
+        size_t index = p->first[l] + w->outcome.solution.best.choice[l];
         tn_table_text(&table, p->layer[l]);
         tn_table_text(&table, tn_format_names[c->weight.format]);
         tn_table_text(&table, tn_ranks_product_text(c->weight.m, c->weight.d, text));
@@ -451,7 +451,7 @@ static tn_status print_layers(const tn_ranks_work *w) {
             tn_table_format(&table, "rank %" PRIu64, c->cap);
         tn_table_text(&table, tn_ranks_list_text(c->weight.rank, c->weight.rank_count, text));
         tn_table_format(&table, "%.4f", layer_error(w, l, c));
-        for (size_t k = 0; k < p->costs; k++) tn_table_count(&table, (uint64_t)p->cost[at * p->costs + k]);
+        for (size_t k = 0; k < p->costs; k++) tn_table_count(&table, (uint64_t)p->cost[index * p->costs + k]);
     }
     return tn_table_end(&table, w->error);
 }

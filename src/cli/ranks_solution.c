@@ -100,22 +100,22 @@ static tn_status row_of_way(const char *name, const char *title, const tn_rank_p
 
 enum { METHODS = 3 };
 static tn_status rows_of_methods(const tn_rank_problem *p, const tn_rank_goal *goal,
-                                 const tn_rank_solution *s, tn_arena *arena, row of[METHODS],
+                                 const tn_rank_solution *s, tn_arena *arena, row entry[METHODS],
                                  tn_error *error) {
     const char *best = s->exact ? "optimum" : "best found";
-    TN_TRY(row_of_way("optimum", best, p, goal, &s->best, &s->best, arena, &of[0], error));
-    TN_TRY(row_of_way("greedy", "greedy", p, goal, &s->greedy, &s->best, arena, &of[1], error));
-    return row_of_way("uniform", "uniform rank", p, goal, &s->uniform, &s->best, arena, &of[2], error);
+    TN_TRY(row_of_way("optimum", best, p, goal, &s->best, &s->best, arena, &entry[0], error));
+    TN_TRY(row_of_way("greedy", "greedy", p, goal, &s->greedy, &s->best, arena, &entry[1], error));
+    return row_of_way("uniform", "uniform rank", p, goal, &s->uniform, &s->best, arena, &entry[2], error);
 }
 
 static void put_layers(tn_json *json, const tn_rank_problem *p, const tn_rank_way *c) {
-    columns of;
-    layer_columns(&of, p);
+    columns table;
+    layer_columns(&table, p);
     tn_json_key(json, "layers");
     tn_json_array(json);
     for (size_t l = 0; l < p->layers && c->met; l++) {
         const row r = row_of_layer(p, c, l);
-        tn_record_json(&of.record, &r, json);
+        tn_record_json(&table.record, &r, json);
     }
     tn_json_end(json);
 }
@@ -137,9 +137,9 @@ static void put_goal(tn_json *json, const tn_rank_problem *p, const tn_rank_goal
 tn_status tn_ranks_put_solution(tn_json *json, const tn_rank_problem *p, const tn_rank_goal *goal,
                                 const tn_rank_solution *s, tn_error *error) {
     tn_arena arena = {0};
-    row of[METHODS];
+    row entry[METHODS];
     columns method, amounts;
-    tn_status status = rows_of_methods(p, goal, s, &arena, of, error);
+    tn_status status = rows_of_methods(p, goal, s, &arena, entry, error);
     if (status == TN_OK) {
         method_columns(&method, p, s->exact);
         begin_columns(&amounts, NULL, 0);
@@ -149,12 +149,12 @@ tn_status tn_ranks_put_solution(tn_json *json, const tn_rank_problem *p, const t
         tn_json_put_bool(json, "exact", s->exact);
         if (isfinite(s->least_error)) tn_json_put_real(json, "least_reachable_error", s->least_error);
         if (s->best.met) {
-            tn_record_keys(&amounts.record, &of[0], json);
+            tn_record_keys(&amounts.record, &entry[0], json);
             tn_json_put_real(json, "lower_bound", s->lower_bound);
             tn_json_put_real(json, "gap", s->gap);
         }
         tn_json_key(json, "methods");
-        tn_record_rows(&method.record, of, METHODS, json);
+        tn_record_rows(&method.record, entry, METHODS, json);
     }
     tn_arena_free(&arena);
     return status;
@@ -165,23 +165,23 @@ tn_status tn_ranks_put_solution(tn_json *json, const tn_rank_problem *p, const t
 static tn_status print_methods(const tn_rank_problem *p, const tn_rank_goal *goal, const tn_rank_solution *s,
                                tn_error *error) {
     tn_arena arena = {0};
-    row of[METHODS];
+    row entry[METHODS];
     columns method;
     method_columns(&method, p, s->exact);
-    tn_status status = rows_of_methods(p, goal, s, &arena, of, error);
-    if (status == TN_OK) status = tn_output_rows(&method.record, of, METHODS, error);
+    tn_status status = rows_of_methods(p, goal, s, &arena, entry, error);
+    if (status == TN_OK) status = tn_output_rows(&method.record, entry, METHODS, error);
     tn_arena_free(&arena);
     return status;
 }
 
 static tn_status print_layers(const tn_rank_problem *p, const tn_rank_way *c, tn_error *error) {
-    columns of;
+    columns table;
     row *rows;
     tn_arena arena = {0};
     TN_TRY(TN_NEW(&arena, p->layers, &rows, error));
     for (size_t l = 0; l < p->layers; l++) rows[l] = row_of_layer(p, c, l);
-    layer_columns(&of, p);
-    tn_status status = tn_output_rows(&of.record, rows, p->layers, error);
+    layer_columns(&table, p);
+    tn_status status = tn_output_rows(&table.record, rows, p->layers, error);
     tn_arena_free(&arena);
     return status;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Each row of the table as the others foretell it. */
-static tn_status leave_out(const tn_accuracy_table *table, tn_arena *arena, tn_accuracy_grounds *of,
+static tn_status leave_out(const tn_accuracy_table *table, tn_arena *arena, tn_accuracy_grounds *grounds,
                            tn_error *error) {
     const tn_accuracy_model *m = &table->model;
     tn_accuracy_estimate *told;
@@ -21,8 +21,8 @@ static tn_status leave_out(const tn_accuracy_table *table, tn_arena *arena, tn_a
         inside += m->row[i].accuracy >= told[i].low && m->row[i].accuracy <= told[i].high;
         rows++;
     }
-    of->foretold = sqrt(squares / rows);
-    of->inside = inside / rows;
+    grounds->foretold = sqrt(squares / rows);
+    grounds->inside = inside / rows;
     return TN_OK;
 }
 
@@ -35,66 +35,68 @@ static const char *unlearned(const tn_space *space) {
 }
 
 tn_status tn_accuracy_grounds_find(const tn_result *result, const tn_point *point, size_t count, uint64_t id,
-                                   tn_arena *arena, tn_accuracy_grounds *of, tn_error *error) {
+                                   tn_arena *arena, tn_accuracy_grounds *grounds, tn_error *error) {
     const tn_space *space = tn_space_of(result->space, id);
     const tn_accuracy_table *table = &space->accuracy_table;
     tn_accuracy_value value[TN_ACCURACY_CHOICES_MOST];
     size_t digit[TN_AXES_MOST];
-    *of = (tn_accuracy_grounds){0};
+    *grounds = (tn_accuracy_grounds){0};
     if (table->rows == 0) {
-        of->unlearned = unlearned(result->space);
+        grounds->unlearned = unlearned(result->space);
         return TN_OK;
     }
     for (size_t i = 0; i < space->choices.count; i++) digit[i] = tn_choices_digit(&space->choices, id, i);
     tn_accuracy_table_values(table, digit, value);
-    of->told = tn_accuracy_table_at(table, value, table->model.passes, &of->basis);
-    of->known = of->basis != TN_ACCURACY_UNKNOWN;
-    of->dense = tn_accuracy_table_dense(table);
-    of->constant = table->constant > 0 ? table->constant : NAN;
-    of->constant_test = table->constant_test;
-    of->passes = (uint64_t)table->model.passes;
-    of->sentences = table->sentences;
+    grounds->told = tn_accuracy_table_at(table, value, table->model.passes, &grounds->basis);
+    grounds->known = grounds->basis != TN_ACCURACY_UNKNOWN;
+    grounds->dense = tn_accuracy_table_dense(table);
+    grounds->constant = table->constant > 0 ? table->constant : NAN;
+    grounds->constant_test = table->constant_test;
+    grounds->passes = (uint64_t)table->model.passes;
+    grounds->sentences = table->sentences;
     const tn_accuracy_measurement *row = tn_accuracy_table_row(table, value, table->model.passes);
     if (row) {
-        of->seeds = row->runs;
-        of->measured = row->accuracy;
+        grounds->seeds = row->runs;
+        grounds->measured = row->accuracy;
     }
-    TN_TRY(leave_out(table, arena, of, error));
-    return tn_settled_of(result->space, point, count, id, tn_choose_knee, NULL, arena, &of->settled, error);
+    TN_TRY(leave_out(table, arena, grounds, error));
+    return tn_settled_of(result->space, point, count, id, tn_choose_knee, NULL, arena, &grounds->settled,
+                         error);
 }
 
-void tn_accuracy_grounds_first(const tn_result *result, const tn_accuracy_grounds *of) {
-    if (of->unlearned)
+void tn_accuracy_grounds_first(const tn_result *result, const tn_accuracy_grounds *grounds) {
+    if (grounds->unlearned)
         tn_say(
             "accuracy was not looked at: %s changes what is learned, and the space has no accuracy_table.\n"
             "`tenfold accuracy %s --data FOLDER -o DIR` measures it\n",
-            of->unlearned, result->space->name);
+            grounds->unlearned, result->space->name);
 }
 
-void tn_accuracy_grounds_cost(const tn_accuracy_grounds *of) {
+void tn_accuracy_grounds_cost(const tn_accuracy_grounds *grounds) {
     static const char *const basis[] = {"", "between trained ranks",
                                         "carried over by the model from other choices"};
-    if (!of->known) return;
-    tn_say("  accuracy  %.1f %% +- %.1f (dev; a run in %.1f to %.1f)", 100 * of->told.mean,
-           196 * of->told.deviation, 100 * of->told.low, 100 * of->told.high);
-    if (!isnan(of->told.test)) tn_say(", %.1f (test)", 100 * of->told.test);
-    if (!isnan(of->dense.mean)) tn_say("; dense: %.1f", 100 * of->dense.mean);
-    if (!isnan(of->dense.mean) && !isnan(of->dense.test)) tn_say(", %.1f", 100 * of->dense.test);
-    if (!isnan(of->constant)) tn_say("; a constant answer: %.1f", 100 * of->constant);
+    if (!grounds->known) return;
+    tn_say("  accuracy  %.1f %% +- %.1f (dev; a run in %.1f to %.1f)", 100 * grounds->told.mean,
+           196 * grounds->told.deviation, 100 * grounds->told.low, 100 * grounds->told.high);
+    if (!isnan(grounds->told.test)) tn_say(", %.1f (test)", 100 * grounds->told.test);
+    if (!isnan(grounds->dense.mean)) tn_say("; dense: %.1f", 100 * grounds->dense.mean);
+    if (!isnan(grounds->dense.mean) && !isnan(grounds->dense.test))
+        tn_say(", %.1f", 100 * grounds->dense.test);
+    if (!isnan(grounds->constant)) tn_say("; a constant answer: %.1f", 100 * grounds->constant);
     tn_say("\n            ");
-    if (of->seeds)
-        tn_say("trained with %" PRIu64 " seed%s: %.1f %%; ", of->seeds, of->seeds == 1 ? "" : "s",
-               100 * of->measured);
+    if (grounds->seeds)
+        tn_say("trained with %" PRIu64 " seed%s: %.1f %%; ", grounds->seeds, grounds->seeds == 1 ? "" : "s",
+               100 * grounds->measured);
     else
-        tn_say("%s; ", basis[of->basis]);
-    tn_say("%" PRIu64 " pass%s", of->passes, of->passes == 1 ? "" : "es");
-    if (of->sentences) tn_say(" over %" PRIu64 " sentences", of->sentences);
+        tn_say("%s; ", basis[grounds->basis]);
+    tn_say("%" PRIu64 " pass%s", grounds->passes, grounds->passes == 1 ? "" : "es");
+    if (grounds->sentences) tn_say(" over %" PRIu64 " sentences", grounds->sentences);
     tn_say("\n            rows foretold from the others: %.2f points off, %.0f %% inside their interval\n",
-           100 * of->foretold, 100 * of->inside);
+           100 * grounds->foretold, 100 * grounds->inside);
 }
 
-void tn_accuracy_grounds_firm(const tn_result *result, const tn_accuracy_grounds *of) {
-    const tn_settled *s = &of->settled;
+void tn_accuracy_grounds_firm(const tn_result *result, const tn_accuracy_grounds *grounds) {
+    const tn_settled *s = &grounds->settled;
     if (!s->asked) return;
     tn_say("how firmly by accuracy: drawn from what is known of it, the knee stays in %" PRIu64 " of %" PRIu64
            " draws, and its\nfolding, rank and whatever else is learned in %" PRIu64,
@@ -104,7 +106,7 @@ void tn_accuracy_grounds_firm(const tn_result *result, const tn_accuracy_grounds
         tn_say("\nthe training that would settle it most, telling %.0f %% of what is open:\n"
                "    tenfold train %s --point %" PRIu64 " --data FOLDER --epochs %" PRIu64
                " (and the table's settings)",
-               100 * s->gain, result->folder, s->train, of->passes);
+               100 * s->gain, result->folder, s->train, grounds->passes);
     tn_say("\n");
 }
 
@@ -129,14 +131,14 @@ static const tn_column accuracy_columns[] = {
 };
 static const tn_record accuracy_record = TN_RECORD(tn_accuracy_grounds, accuracy_columns);
 
-void tn_accuracy_grounds_json(const tn_accuracy_grounds *of, tn_json *json) {
-    const tn_settled *s = &of->settled;
+void tn_accuracy_grounds_json(const tn_accuracy_grounds *grounds, tn_json *json) {
+    const tn_settled *s = &grounds->settled;
     tn_json_key(json, "accuracy");
-    if (of->known)
-        tn_record_json(&accuracy_record, of, json);
+    if (grounds->known)
+        tn_record_json(&accuracy_record, grounds, json);
     else
         tn_json_null(json);
-    tn_json_put_text(json, "unlearned", of->unlearned);
+    tn_json_put_text(json, "unlearned", grounds->unlearned);
     tn_json_put_real(json, "probability", s->asked ? (double)s->kept / (double)s->draws : NAN);
     tn_json_key(json, "settled");
     if (!s->asked) {

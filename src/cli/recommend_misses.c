@@ -85,12 +85,12 @@ static const tn_record answer_record = TN_RECORD(answer, answer_columns);
 
 /* What the explanation says of resources, against the budget under the caps instead of the whole device; `space` is
  * the variant of the design. */
-static void find_lacks(const tn_space *space, const tn_explanation *why, miss *of) {
+static void find_lacks(const tn_space *space, const tn_explanation *why, miss *failure) {
     for (int r = 0; r < TN_RESOURCES; r++) {
         uint64_t need = tn_resource_amount(&why->price.used, (tn_resource)r);
         uint64_t have = tn_resource_amount(&space->budget, (tn_resource)r);
         if (need <= have) continue;
-        lack *next = &of->lack[of->lacks++];
+        lack *next = &failure->lack[failure->lacks++];
         *next = (lack){.resource = tn_resource_names[r], .needed = need, .available = have};
         tn_largest largest = tn_explanation_largest(why, (tn_resource)r);
         next->largest_count = largest.count;
@@ -101,66 +101,68 @@ static void find_lacks(const tn_space *space, const tn_explanation *why, miss *o
     }
 }
 
-static tn_status describe(const tn_space *space, tn_evaluator *evaluator, const tn_miss *from,
-                          tn_arena *arena, miss *to, tn_error *error) {
+static tn_status describe(const tn_space *space, tn_evaluator *evaluator, const tn_miss *source,
+                          tn_arena *arena, miss *target, tn_error *error) {
     tn_explanation why;
     tn_remedies remedies;
-    *to = (miss){.design = from->id,
-                 .cause = tn_cause_name(space, from->cause),
-                 .factor = from->factor,
-                 .closest_factor = NAN};
-    TN_TRY(tn_choices_text(&space->choices, from->id, arena, &to->choices, error));
-    TN_TRY(tn_evaluate_explain(evaluator, from->id, arena, &why, error));
-    const tn_space *variant = tn_space_of(space, from->id);
-    find_lacks(variant, &why, to);
+    *target = (miss){.design = source->id,
+                     .cause = tn_cause_name(space, source->cause),
+                     .factor = source->factor,
+                     .closest_factor = NAN};
+    TN_TRY(tn_choices_text(&space->choices, source->id, arena, &target->choices, error));
+    TN_TRY(tn_evaluate_explain(evaluator, source->id, arena, &why, error));
+    const tn_space *variant = tn_space_of(space, source->id);
+    find_lacks(variant, &why, target);
     const tn_limits limits = {.budget = &variant->budget, .space = variant};
     tn_design design;
     TN_TRY(tn_evaluator_design(evaluator, arena, &design, error));
     TN_TRY(tn_remedies_find(&design, &limits, arena, &remedies, error));
-    to->tried = remedies.tried;
-    to->weights_left = remedies.weights_left;
-    to->closest = remedies.count ? NULL : remedies.closest.change;
-    to->closest_factor = to->closest ? remedies.closest.ratio : NAN;
+    target->tried = remedies.tried;
+    target->weights_left = remedies.weights_left;
+    target->closest = remedies.count ? NULL : remedies.closest.change;
+    target->closest_factor = target->closest ? remedies.closest.ratio : NAN;
     for (size_t i = 0; i < remedies.count && i < REMEDIES_SHOWN; i++)
-        to->remedy[to->remedies++] = (remedy){remedies.remedy[i].change, remedies.remedy[i].was,
-                                              remedies.remedy[i].price.seconds_per_step};
+        target->remedy[target->remedies++] = (remedy){remedies.remedy[i].change, remedies.remedy[i].was,
+                                                      remedies.remedy[i].price.seconds_per_step};
     return TN_OK;
 }
 
-static void say_miss(const miss *of) {
+static void say_miss(const miss *failure) {
     char need[32], have[32], text[32];
-    if (isfinite(of->factor))
-        tn_say("\ndesign %" PRIu64 ", %.3g times what %s allows\n  %s\n", of->design, of->factor, of->cause,
-               of->choices);
+    if (isfinite(failure->factor))
+        tn_say("\ndesign %" PRIu64 ", %.3g times what %s allows\n  %s\n", failure->design, failure->factor,
+               failure->cause, failure->choices);
     else
-        tn_say("\ndesign %" PRIu64 ", which %s does not allow\n  %s\n", of->design, of->cause, of->choices);
-    for (size_t i = 0; i < of->lacks; i++) {
-        const lack *l = &of->lack[i];
+        tn_say("\ndesign %" PRIu64 ", which %s does not allow\n  %s\n", failure->design, failure->cause,
+               failure->choices);
+    for (size_t i = 0; i < failure->lacks; i++) {
+        const lack *l = &failure->lack[i];
         tn_say("  %s: needs %s, may use %s; most of it for", l->resource, tn_count_text(l->needed, need),
                tn_count_text(l->available, have));
         for (size_t k = 0; k < l->largest_count; k++)
             tn_say("%s %s (%s)", k ? "," : "", l->largest[k], tn_count_text(l->amount[k], text));
         tn_say("\n");
     }
-    if (of->tried == 0) return;
-    if (of->remedies == 0) tn_say("  none of %zu single changes makes it fit", of->tried);
-    if (of->closest)
-        tn_say("; %s comes nearest, to %.3g times what is allowed", of->closest, of->closest_factor);
-    if (of->remedies == 0) tn_say("\n");
-    for (size_t i = 0; i < of->remedies; i++)
-        tn_say("  %s %s (is %s): %s a step\n", i ? "     or" : "fits with", of->remedy[i].change,
-               of->remedy[i].was, tn_si_text(of->remedy[i].seconds_per_step, "s", text));
-    if (of->weights_left)
+    if (failure->tried == 0) return;
+    if (failure->remedies == 0) tn_say("  none of %zu single changes makes it fit", failure->tried);
+    if (failure->closest)
+        tn_say("; %s comes nearest, to %.3g times what is allowed", failure->closest,
+               failure->closest_factor);
+    if (failure->remedies == 0) tn_say("\n");
+    for (size_t i = 0; i < failure->remedies; i++)
+        tn_say("  %s %s (is %s): %s a step\n", i ? "     or" : "fits with", failure->remedy[i].change,
+               failure->remedy[i].was, tn_si_text(failure->remedy[i].seconds_per_step, "s", text));
+    if (failure->weights_left)
         tn_say("  (the step is long: of %zu weights, those of the fewest parameters, no change was tried)\n",
-               of->weights_left);
+               failure->weights_left);
 }
 
-static tn_status print(const answer *of) {
+static tn_status print(const answer *result) {
     char designs[32], evaluated[32];
-    tn_say("nothing fits: none of the designs of space %s that were swept is feasible\n", of->space);
+    tn_say("nothing fits: none of the designs of space %s that were swept is feasible\n", result->space);
     tn_say("nearest misses of %s designs (of %s), by what they lack most\n",
-           tn_count_text(of->evaluated, evaluated), tn_count_text(of->designs, designs));
-    for (size_t i = 0; i < of->misses; i++) say_miss(&of->miss[i]);
+           tn_count_text(result->evaluated, evaluated), tn_count_text(result->designs, designs));
+    for (size_t i = 0; i < result->misses; i++) say_miss(&result->miss[i]);
     return TN_OK;
 }
 
@@ -168,14 +170,14 @@ tn_status tn_recommend_misses(const tn_result *result, bool json, tn_arena *aren
     const tn_space *space = result->space;
     tn_misses found;
     tn_evaluator *evaluator;
-    answer of = {.space = space->name, .designs = space->choices.designs};
+    answer summary = {.space = space->name, .designs = space->choices.designs};
     TN_TRY(tn_misses_find(space, EVALUATED_MOST, &found, error));
-    of.evaluated = found.evaluated;
+    summary.evaluated = found.evaluated;
     TN_TRY(tn_evaluator_new(space, &evaluator, error));
     tn_status status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < found.count && i < MISSES_SHOWN; i++)
-        status = describe(space, evaluator, &found.miss[i], arena, &of.miss[of.misses++], error);
-    if (status == TN_OK) status = json ? tn_output_json(&answer_record, &of, error) : print(&of);
+        status = describe(space, evaluator, &found.miss[i], arena, &summary.miss[summary.misses++], error);
+    if (status == TN_OK) status = json ? tn_output_json(&answer_record, &summary, error) : print(&summary);
     tn_evaluator_free(evaluator);
     return status;
 }

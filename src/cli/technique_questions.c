@@ -63,12 +63,12 @@ static tn_status refuse_column(const tn_technique_formula *f, const tn_csv_cell 
     const char *names[TN_FORMULA_KEYS_MOST + LABELS];
     for (size_t i = 0; i < f->answers->columns; i++)
         if (f->answers->column[i].key && strcmp(f->answers->column[i].key, head->text) == 0)
-            return tn_fail_at(error, TN_INPUT, head->at,
+            return tn_fail_at(error, TN_INPUT, head->position,
                               "column '%s' is what %s answers; rename or remove it", head->text, f->name);
     for (size_t k = 0; k < f->keys; k++) names[k] = f->key[k].name;
     memcpy(names + f->keys, labels, sizeof labels);
     char told[512];
-    return tn_fail_at(error, TN_INPUT, head->at, "%s has no column '%.60s'; %s", f->name, head->text,
+    return tn_fail_at(error, TN_INPUT, head->position, "%s has no column '%.60s'; %s", f->name, head->text,
                       tn_suggestion(head->text, names, f->keys + LABELS, told, sizeof told));
 }
 
@@ -81,7 +81,7 @@ static tn_status map_columns(const tn_technique_formula *f, const tn_csv *csv, i
         if (k == f->keys && is_label(csv->head[c].text)) continue;
         if (k == f->keys) return refuse_column(f, &csv->head[c], error);
         if (f->key[k].given || column[k] != NO_COLUMN)
-            return tn_fail_at(error, TN_INPUT, csv->head[c].at, "%s is given twice; give it once",
+            return tn_fail_at(error, TN_INPUT, csv->head[c].position, "%s is given twice; give it once",
                               f->key[k].name);
         column[k] = (int)c;
     }
@@ -99,7 +99,8 @@ static tn_status ask_row(const tn_technique_formula *f, const tn_csv *csv, size_
     for (size_t k = 0; k < f->keys; k++)
         value[k] = column[k] == NO_COLUMN ? (tn_csv_cell){.text = f->key[k].given}
                                           : *tn_csv_at(csv, row, (size_t)column[k]);
-    return ask(f, value, csv->columns ? tn_csv_at(csv, row, 0)->at : (tn_position){0}, arena, answer, error);
+    return ask(f, value, csv->columns ? tn_csv_at(csv, row, 0)->position : (tn_position){0}, arena, answer,
+               error);
 }
 
 static void put_csv_row(const tn_technique_formula *f, const tn_csv *csv, size_t row, const void *answer,

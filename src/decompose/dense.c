@@ -175,10 +175,10 @@ static void reduce_stream(const reducer *r, uint64_t p, uint64_t q, const double
                           uint64_t last, uint64_t chunk) {
     int lda = (int)(p + chunk), n = (int)p, info;
     uint64_t top = 0; /* rows of the triangle so far */
-    for (uint64_t at = first; at < last; at += chunk) {
-        uint64_t rows = tn_least(chunk, last - at);
+    for (uint64_t index = first; index < last; index += chunk) {
+        uint64_t rows = tn_least(chunk, last - index);
         for (uint64_t i = 0; i < p; i++)
-            memcpy(r->window + i * (uint64_t)lda + top, a + i * q + at, rows * sizeof *a);
+            memcpy(r->window + i * (uint64_t)lda + top, a + i * q + index, rows * sizeof *a);
         int m = (int)(top + rows);
         dgeqrf_(&m, &n, r->window, &lda, r->tau, r->work, &r->lwork, &info);
         keep_triangle(n, r->window, lda);
@@ -186,13 +186,14 @@ static void reduce_stream(const reducer *r, uint64_t p, uint64_t q, const double
     }
 }
 
-/* Puts the triangle of `from` below that of `to` and reduces both to one. */
-static void reduce_join(const reducer *to, const reducer *from, uint64_t p, uint64_t chunk) {
+/* Puts the triangle of `source` below that of `target` and reduces both to one. */
+static void reduce_join(const reducer *target, const reducer *source, uint64_t p, uint64_t chunk) {
     int lda = (int)(p + chunk), m = (int)(2 * p), n = (int)p, info;
     for (uint64_t i = 0; i < p; i++)
-        memcpy(to->window + i * (uint64_t)lda + p, from->window + i * (uint64_t)lda, p * sizeof(double));
-    dgeqrf_(&m, &n, to->window, &lda, to->tau, to->work, &to->lwork, &info);
-    keep_triangle(n, to->window, lda);
+        memcpy(target->window + i * (uint64_t)lda + p, source->window + i * (uint64_t)lda,
+               p * sizeof(double));
+    dgeqrf_(&m, &n, target->window, &lda, target->tau, target->work, &target->lwork, &info);
+    keep_triangle(n, target->window, lda);
 }
 
 tn_status tn_dense_reduce(uint64_t p, uint64_t q, const double *a, double *l, tn_error *error) {

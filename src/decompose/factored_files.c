@@ -26,12 +26,12 @@ static tn_status name_cores(const tn_factored *f, const char *prefix, tn_arena *
 
 static tn_status list_cores(const tn_factored *const *factored, const char *const *prefix, size_t count,
                             tn_arena *arena, tn_array_out **out, size_t *arrays, tn_error *error) {
-    size_t at = 0;
+    size_t index = 0;
     *arrays = 0;
     for (size_t i = 0; i < count; i++) *arrays += factored[i]->cores;
     TN_TRY(TN_NEW(arena, *arrays, out, error));
-    for (size_t i = 0; i < count; at += factored[i++]->cores)
-        TN_TRY(name_cores(factored[i], prefix ? prefix[i] : NULL, arena, *out + at, error));
+    for (size_t i = 0; i < count; index += factored[i++]->cores)
+        TN_TRY(name_cores(factored[i], prefix ? prefix[i] : NULL, arena, *out + index, error));
     return TN_OK;
 }
 

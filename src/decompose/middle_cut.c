@@ -41,9 +41,9 @@ static void regroup(const double *w, uint64_t rows, uint64_t columns, uint64_t r
     for (uint64_t a = 0; a < rows_before; a++)
         for (uint64_t i = 0; i < rows_behind; i++)
             for (uint64_t b = 0; b < columns_before; b++) {
-                const double *from = w + (a * rows_behind + i) * columns + b * columns_behind;
-                double *to = out + ((a * columns_before + b) * rows_behind + i) * columns_behind;
-                memcpy(to, from, columns_behind * sizeof *to);
+                const double *source = w + (a * rows_behind + i) * columns + b * columns_behind;
+                double *target = out + ((a * columns_before + b) * rows_behind + i) * columns_behind;
+                memcpy(target, source, columns_behind * sizeof *target);
             }
 }
 
@@ -56,7 +56,7 @@ static tn_status cut_plainly(uint64_t width, tn_svd_method method, uint64_t seed
     h->left = cut.u;
     h->value = cut.value;
     h->value_norm = h->squared_norm;
-    h->beyond = cut.squared_loss;
+    h->tail_norm = cut.squared_loss;
     h->squared_excess = cut.squared_excess;
     h->randomised = cut.randomised;
     cut.u = cut.value = NULL;
@@ -77,7 +77,7 @@ static tn_status cut_for_output(uint64_t width, const tn_covariance *covariance,
         for (uint64_t i = 0; i < h->p; i++)
             memcpy(h->left + i * h->width, u + i * h->p, h->width * sizeof *u);
         h->value_norm = tn_sum_of_squares(h->value, h->p);
-        h->beyond = tn_sum_of_squares(h->value + h->width, h->p - h->width);
+        h->tail_norm = tn_sum_of_squares(h->value + h->width, h->p - h->width);
     }
     tn_free(u);
     return status;
@@ -130,8 +130,8 @@ typedef struct {
 static bool first_rank(const tn_middle_cut *h, plan *p) {
     tn_svd_rule rule = {.cap = p->cap ? p->cap[p->bond - 1] : UINT64_MAX, .tail = p->tail};
     double lost;
-    p->rank = tn_svd_rank(h->value, h->width, h->beyond, &rule, &lost);
-    return p->tail < 0 || p->rank < h->width || rule.cap <= h->width || h->beyond <= p->tail * p->tail;
+    p->rank = tn_svd_rank(h->value, h->width, h->tail_norm, &rule, &lost);
+    return p->tail < 0 || p->rank < h->width || rule.cap <= h->width || h->tail_norm <= p->tail * p->tail;
 }
 
 /* The half of the weight before or behind the first cut, as a folding of its own. */
@@ -243,11 +243,11 @@ static void join(const tn_middle_cut *h, const plan *p, double lost, tn_train *l
     memcpy(train->mode, p->mode, p->modes * sizeof *p->mode);
     for (size_t k = 0; k < p->modes; k++) {
         bool before = k < p->bond;
-        tn_train *from = before ? left : right;
-        size_t at = before ? k : k - p->bond;
-        train->core[k] = from->core[at];
-        train->rank[k + 1] = from->rank[at + 1];
-        from->core[at] = NULL;
+        tn_train *source = before ? left : right;
+        size_t index = before ? k : k - p->bond;
+        train->core[k] = source->core[index];
+        train->rank[k + 1] = source->rank[index + 1];
+        source->core[index] = NULL;
     }
 }
 

@@ -42,7 +42,7 @@ typedef struct tn_middle_cut {
     double *value;                        /* s[width], falling */
     double squared_norm;                  /* |W|^2 */
     double value_norm;                    /* sum of all squares of s: |W|^2, or tr(W C W^T) */
-    double beyond;                        /* what of value_norm lies beyond `width` */
+    double tail_norm;                     /* what of value_norm lies beyond `width` */
     double squared_excess;                /* see decompose/truncated_svd.h; at rank = width */
     bool randomised;
 } tn_middle_cut;

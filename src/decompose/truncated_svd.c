@@ -88,10 +88,10 @@ static void leave_range(uint64_t p, const tn_range *range, double *x, double *sm
 }
 
 typedef struct {
-    double *now, *before, *next; /* [p] */
-    double *right;               /* [q] */
-    double *small;               /* [width] */
-    double diagonal[LANCZOS_STEPS], beside[LANCZOS_STEPS];
+    double *now, *previous, *next; /* [p] */
+    double *right;                 /* [q] */
+    double *small;                 /* [width] */
+    double diagonal[LANCZOS_STEPS], off_diagonal[LANCZOS_STEPS];
 } lanczos;
 
 /* Largest Ritz value of E E^T; the Lanczos vectors are not kept, as copies of converged values do no harm to
@@ -106,19 +106,19 @@ static double largest_ritz(uint64_t p, uint64_t q, const double *a, const tn_ran
         apply(false, p, q, a, w->right, w->next);
         leave_range(p, range, w->next, w->small);
         double alpha = tn_sum_of_squares(w->right, q);
-        for (uint64_t i = 0; i < p; i++) w->next[i] -= alpha * w->now[i] + beta * w->before[i];
+        for (uint64_t i = 0; i < p; i++) w->next[i] -= alpha * w->now[i] + beta * w->previous[i];
         beta = sqrt(tn_sum_of_squares(w->next, p));
         w->diagonal[steps] = alpha;
-        w->beside[steps++] = beta;
+        w->off_diagonal[steps++] = beta;
         if (!(beta > 0)) break;
-        double *spare = w->before;
-        w->before = w->now;
+        double *spare = w->previous;
+        w->previous = w->now;
         w->now = w->next;
         w->next = spare;
         for (uint64_t i = 0; i < p; i++) w->now[i] /= beta;
     }
     if (steps == 0) return 0;
-    dsterf_(&steps, w->diagonal, w->beside, &info);
+    dsterf_(&steps, w->diagonal, w->off_diagonal, &info);
     return info == 0 ? w->diagonal[steps - 1] : INFINITY;
 }
 
@@ -128,7 +128,7 @@ tn_status tn_range_excess(uint64_t p, uint64_t q, const double *a, const tn_rang
     double *memory = NULL;
     TN_TRY(TN_ALLOC(3 * p + q + range->width, &memory, error));
     w.now = memory;
-    w.before = memory + p;
+    w.previous = memory + p;
     w.next = memory + 2 * p;
     w.right = memory + 3 * p;
     w.small = w.right + q;
@@ -148,10 +148,10 @@ enum { OVERSAMPLING = 16, FIRST_WIDTH = 64, VERY_TALL = 4 /* rows a column from 
 /* Of the greatest singular value: a right vector is known to 1e-16 of that, a left one made of it to 1e-16 over this. */
 static const double VALUE_TRUSTED = 1e-6;
 
-uint64_t tn_svd_rank(const double *value, uint64_t count, double beyond, const tn_svd_rule *rule,
+uint64_t tn_svd_rank(const double *value, uint64_t count, double excess, const tn_svd_rule *rule,
                      double *loss) {
     uint64_t keep = tn_least(rule->cap, count), rank = count;
-    double tail = beyond; /* squares from the smallest value up, so that the small ones are not lost */
+    double tail = excess; /* squares from the smallest value up, so that the small ones are not lost */
     double allowed = rule->tail * rule->tail;
     while (rank > 1 &&
            (rank > keep || (rule->tail >= 0 && tail + value[rank - 1] * value[rank - 1] <= allowed))) {
@@ -230,16 +230,16 @@ static tn_status left_vectors(uint64_t p, uint64_t q, const double *a, const dou
  * work: at q x p, l q x q, v q x q, unused q x q */
 static tn_status right_vectors(uint64_t p, uint64_t q, const double *a, double *vt, double *s,
                                tn_error *error) {
-    double *at = NULL;
-    TN_TRY(TN_ALLOC(q * p + 3 * q * q, &at, error));
-    double *l = at + q * p, *v = l + q * q, *unused = v + q * q;
+    double *element = NULL;
+    TN_TRY(TN_ALLOC(q * p + 3 * q * q, &element, error));
+    double *l = element + q * p, *v = l + q * q, *unused = v + q * q;
     for (uint64_t i = 0; i < p; i++)
-        for (uint64_t j = 0; j < q; j++) at[j * p + i] = a[i * q + j];
-    tn_status status = tn_dense_reduce(q, p, at, l, error);
+        for (uint64_t j = 0; j < q; j++) element[j * p + i] = a[i * q + j];
+    tn_status status = tn_dense_reduce(q, p, element, l, error);
     if (status == TN_OK) status = tn_dense_svd(q, q, l, v, s, unused, error);
     for (uint64_t i = 0; status == TN_OK && i < q; i++)
         for (uint64_t j = 0; j < q; j++) vt[i * q + j] = v[j * q + i];
-    tn_free(at);
+    tn_free(element);
     return status;
 }
 

@@ -88,9 +88,9 @@ tn_status tn_truncated_svd_make(uint64_t p, uint64_t q, const double *a, const t
                                 tn_truncated_svd *cut, tn_error *error);
 void tn_truncated_svd_free(tn_truncated_svd *cut);
 
-/* The rank that a rule allows, given falling singular values, `beyond` = the sum of squares that they leave
+/* The rank that a rule allows, given falling singular values, `excess` = the sum of squares that they leave
  * out; *loss = sum of squares cut off. */
-uint64_t tn_svd_rank(const double *value, uint64_t count, double beyond, const tn_svd_rule *rule,
+uint64_t tn_svd_rank(const double *value, uint64_t count, double excess, const tn_svd_rule *rule,
                      double *loss);
 
 TN_PUBLIC_END

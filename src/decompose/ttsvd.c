@@ -15,9 +15,9 @@ typedef struct {
     uint64_t columns;
 } residue;
 
-static tn_status copy_values(const double *from, uint64_t count, double **to, tn_error *error) {
-    TN_TRY(TN_ALLOC(count, to, error));
-    memcpy(*to, from, count * sizeof **to);
+static tn_status copy_values(const double *source, uint64_t count, double **target, tn_error *error) {
+    TN_TRY(TN_ALLOC(count, target, error));
+    memcpy(*target, source, count * sizeof **target);
     return TN_OK;
 }
 
@@ -234,12 +234,12 @@ bool tn_fold_moves(const tn_weight *weight) {
 static void place_digits(const uint64_t *factor, const uint64_t *stride, uint32_t d, uint64_t count,
                          uint64_t *place) {
     for (uint64_t i = 0; i < count; i++) {
-        uint64_t left = i, at = 0;
+        uint64_t left = i, index = 0;
         for (uint32_t k = d; k-- > 0;) {
-            at += left % factor[k] * stride[k];
+            index += left % factor[k] * stride[k];
             left /= factor[k];
         }
-        place[i] = at;
+        place[i] = index;
     }
 }
 

@@ -20,7 +20,7 @@ TN_PUBLIC_BEGIN
 /* A product of a layer that takes blocks of the array. */
 typedef struct tn_array_use {
     const char *layer, *phase;
-    const char *as;        /* "left", "right", "result" */
+    const char *operand;   /* "left", "right", "result" */
     uint64_t blocks;       /* that it reads, or writes: issues, or tiles */
     uint64_t block_cycles; /* of the slowest of them */
 } tn_array_use;

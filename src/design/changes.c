@@ -14,11 +14,11 @@
 
 /* Inserts a clock in ascending order unless it is there, or the list is full. */
 static void add_clock(double clock_MHz, tn_clock_price *list, uint32_t *count) {
-    uint32_t at = *count;
-    while (at > 0 && list[at - 1].clock_MHz > clock_MHz) at--;
-    if (*count == TN_CLOCKS_MOST || (at > 0 && list[at - 1].clock_MHz == clock_MHz)) return;
-    for (uint32_t i = *count; i > at; i--) list[i] = list[i - 1];
-    list[at] = (tn_clock_price){.clock_MHz = clock_MHz};
+    uint32_t index = *count;
+    while (index > 0 && list[index - 1].clock_MHz > clock_MHz) index--;
+    if (*count == TN_CLOCKS_MOST || (index > 0 && list[index - 1].clock_MHz == clock_MHz)) return;
+    for (uint32_t i = *count; i > index; i--) list[i] = list[i - 1];
+    list[index] = (tn_clock_price){.clock_MHz = clock_MHz};
     ++*count;
 }
 
@@ -386,21 +386,21 @@ typedef struct stage {
 } stage;
 
 /* Whether choice `i` is made by now; choices of either sort are counted apart. */
-static bool is_made(const stage *at, uint32_t i) {
+static bool is_made(const stage *phase, uint32_t i) {
     uint32_t place = 0;
     for (uint32_t k = 0; k < i; k++)
         place += tn_design_choices[k].comes_first == tn_design_choices[i].comes_first;
-    return place < (tn_design_choices[i].comes_first ? at->choices_before : at->choices_behind);
+    return place < (tn_design_choices[i].comes_first ? phase->choices_before : phase->choices_behind);
 }
 
-static tn_status price(const pricing *of, const stage *by, tn_arena *arena, state *found) {
-    tn_design design = *of->design;
+static tn_status price(const pricing *pricer, const stage *phase, tn_arena *arena, state *found) {
+    tn_design design = *pricer->design;
     tn_priced priced;
-    TN_TRY(tn_model_copy(of->design->model, arena, &design.model, of->error));
+    TN_TRY(tn_model_copy(pricer->design->model, arena, &design.model, pricer->error));
     for (uint32_t i = 0; tn_design_choices[i].name; i++)
-        if (!is_made(by, i)) tn_design_choices[i].leave_out(&design);
-    design.left_out = of->transformations - by->transformations;
-    TN_TRY(tn_design_price(&design, NULL, of->cache, arena, &priced, of->error));
+        if (!is_made(phase, i)) tn_design_choices[i].leave_out(&design);
+    design.left_out = pricer->transformations - phase->transformations;
+    TN_TRY(tn_design_price(&design, NULL, pricer->cache, arena, &priced, pricer->error));
     *found = (state){.macs = tn_step_macs(priced.step->macs),
                      .saved_bytes = priced.step->activation_bytes,
                      .peak_bytes = priced.step->peak_bytes,
@@ -409,16 +409,16 @@ static tn_status price(const pricing *of, const stage *by, tn_arena *arena, stat
     return TN_OK;
 }
 
-static tn_status price_in_scratch(const pricing *of, const stage *by, state *found) {
+static tn_status price_in_scratch(const pricing *pricer, const stage *phase, state *found) {
     tn_arena arena = {0};
-    tn_status status = price(of, by, &arena, found);
+    tn_status status = price(pricer, phase, &arena, found);
     tn_arena_free(&arena);
     return status;
 }
 
 typedef struct telling {
     pricing pricing;
-    stage at;
+    stage stage;
     state before; /* of the stage, once a line was told */
     tn_technique_price *line;
     uint32_t lines;
@@ -428,7 +428,7 @@ typedef struct telling {
 static tn_status tell(telling *t, bool wanted, stage next, const char *name, const char *keys) {
     state after;
     if (wanted) {
-        if (t->lines == 0) TN_TRY(price_in_scratch(&t->pricing, &t->at, &t->before));
+        if (t->lines == 0) TN_TRY(price_in_scratch(&t->pricing, &t->stage, &t->before));
         TN_TRY(price_in_scratch(&t->pricing, &next, &after));
         t->line[t->lines++] =
             (tn_technique_price){.name = name,
@@ -440,13 +440,13 @@ static tn_status tell(telling *t, bool wanted, stage next, const char *name, con
                                  .joules_per_step = {t->before.joules_per_step, after.joules_per_step}};
         t->before = after;
     }
-    t->at = next;
+    t->stage = next;
     return TN_OK;
 }
 
 static tn_status tell_choices(telling *t, bool first) {
     for (const tn_design_choice *one = tn_design_choices; one->name; one++) {
-        stage next = t->at;
+        stage next = t->stage;
         if (one->comes_first != first) continue;
         ++*(first ? &next.choices_before : &next.choices_behind);
         TN_TRY(tell(t, one->wanted(t->pricing.design), next, one->name, one->keys));
@@ -464,7 +464,7 @@ tn_status tn_technique_prices(const tn_design *design, tn_program_cache *cache, 
     TN_TRY(TN_NEW(arena, t.pricing.transformations + choices, &t.line, error));
     TN_TRY(tell_choices(&t, true));
     for (const tn_transformation *const *one = tn_transformations; *one; one++) {
-        stage next = t.at;
+        stage next = t.stage;
         next.transformations++;
         TN_TRY(tell(&t, (*one)->wanted(design->model), next, (*one)->name, (*one)->keys));
     }

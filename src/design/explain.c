@@ -31,113 +31,114 @@ typedef struct {
 
 /* ---- kernels ---- */
 
-static uint32_t served_by(const teller *with, uint32_t operation) {
-    return tn_unit_shared(with->workload->unit_of[operation], with->build);
+static uint32_t served_by(const teller *report, uint32_t operation) {
+    return tn_unit_shared(report->workload->unit_of[operation], report->build);
 }
 
-static tn_status tell_matmul(teller *with, uint32_t unit, tn_kernel_line *line) {
-    const tn_build *build = with->build;
+static tn_status tell_matmul(teller *report, uint32_t unit, tn_kernel_line *line) {
+    const tn_build *build = report->build;
     uint32_t arithmetic = unit / TN_PHASES;
     char text[TN_ARITHMETIC_TEXT];
     line->count = build->kernels;
     line->lanes = build->rows * build->columns * build->reduction;
-    tn_resources_add(&line->used, &with->work.matmul[arithmetic], line->count);
-    if (with->workload->arithmetics == 1) return TN_OK;
-    tn_arithmetic_text(&with->workload->arithmetic[arithmetic], text);
-    return tn_arena_format(with->arena, &line->name, with->error, "%s %s", line->name, text);
+    tn_resources_add(&line->used, &report->work.matmul[arithmetic], line->count);
+    if (report->workload->arithmetics == 1) return TN_OK;
+    tn_arithmetic_text(&report->workload->arithmetic[arithmetic], text);
+    return tn_arena_format(report->arena, &line->name, report->error, "%s %s", line->name, text);
 }
 
-static tn_status tell_kernel(teller *with, uint32_t unit, tn_kernel_line *line) {
+static tn_status tell_kernel(teller *report, uint32_t unit, tn_kernel_line *line) {
     *line = (tn_kernel_line){
-        .name = tn_resource_unit_name(unit, with->build), .count = 1, .lanes = with->build->vector};
-    if (unit < TN_MATMULS) return tell_matmul(with, unit, line);
-    if (tn_build_shares_vectors(with->build)) {
-        line->used = with->work.vectors;
+        .name = tn_resource_unit_name(unit, report->build), .count = 1, .lanes = report->build->vector};
+    if (unit < TN_MATMULS) return tell_matmul(report, unit, line);
+    if (tn_build_shares_vectors(report->build)) {
+        line->used = report->work.vectors;
         return TN_OK;
     }
-    const tn_vector kernel = {(tn_operation_kind)(unit - TN_MATMULS), with->build->vector,
-                              &with->workload->vector_operators};
-    line->used = tn_vector_resources(with->workload->device, &kernel);
+    const tn_vector kernel = {(tn_operation_kind)(unit - TN_MATMULS), report->build->vector,
+                              &report->workload->vector_operators};
+    line->used = tn_vector_resources(report->workload->device, &kernel);
     return TN_OK;
 }
 
 /* Multiplexers and rotators of all kernels: in use whatever runs. */
-static void tell_routing(teller *with) {
-    with->kernel[with->out->kernels++] =
+static void tell_routing(teller *report) {
+    report->kernel[report->out->kernels++] =
         (tn_kernel_line){.name = "routing",
                          .count = 1,
-                         .used = tn_workload_routing(with->workload, with->build, with->memories.port),
-                         .busy_cycles = with->out->price.cycles_per_step,
+                         .used = tn_workload_routing(report->workload, report->build, report->memories.port),
+                         .busy_cycles = report->out->price.cycles_per_step,
                          .utilisation = 1};
 }
 
 /* Lanes of operators behind the matmul kernels' sums. */
-static void tell_write_backs(teller *with) {
-    const tn_workload *workload = with->workload;
-    tn_kernel_line *line = &with->kernel[with->out->kernels];
+static void tell_write_backs(teller *report) {
+    const tn_workload *workload = report->workload;
+    tn_kernel_line *line = &report->kernel[report->out->kernels];
     if (!workload->writing_back) return;
-    with->out->kernels++;
+    report->out->kernels++;
     *line = (tn_kernel_line){.name = "write-back",
-                             .lanes = tn_write_back_lanes(with->build),
-                             .used = tn_workload_write_backs(workload, with->build)};
+                             .lanes = tn_write_back_lanes(report->build),
+                             .used = tn_workload_write_backs(workload, report->build)};
     for (uint32_t i = 0; i < workload->arithmetics; i++)
-        if (workload->writing_back >> i & 1) line->count += with->build->kernels;
+        if (workload->writing_back >> i & 1) line->count += report->build->kernels;
     for (uint32_t i = 0; i < workload->works; i++)
-        for (uint32_t k = 0; k < workload->work[i].of->fused_count; k++)
+        for (uint32_t k = 0; k < workload->work[i].operation->fused_count; k++)
             line->operations += workload->work[i].count;
 }
 
-static tn_status tell_kernels(teller *with) {
-    const tn_step *step = with->workload->step;
+static tn_status tell_kernels(teller *report) {
+    const tn_step *step = report->workload->step;
     double macs[TN_UNITS] = {0};
-    TN_TRY(TN_NEW(with->arena, TN_UNITS + 2, &with->kernel, with->error));
-    for (uint32_t unit = 0; unit < TN_UNITS; unit++) with->line_of[unit] = NONE;
+    TN_TRY(TN_NEW(report->arena, TN_UNITS + 2, &report->kernel, report->error));
+    for (uint32_t unit = 0; unit < TN_UNITS; unit++) report->line_of[unit] = NONE;
     for (uint32_t i = 0; i < step->operations; i++) {
-        uint32_t unit = served_by(with, i), *line = &with->line_of[unit];
+        uint32_t unit = served_by(report, i), *line = &report->line_of[unit];
         if (*line == NONE) {
-            *line = with->out->kernels++;
-            TN_TRY(tell_kernel(with, unit, &with->kernel[*line]));
+            *line = report->out->kernels++;
+            TN_TRY(tell_kernel(report, unit, &report->kernel[*line]));
         }
-        with->kernel[*line].operations++;
-        with->kernel[*line].busy_cycles += with->workload->time[i].finish - with->workload->time[i].start;
+        report->kernel[*line].operations++;
+        report->kernel[*line].busy_cycles +=
+            report->workload->time[i].finish - report->workload->time[i].start;
         macs[*line] += (double)step->operation[i].macs;
     }
-    double cycles = (double)with->out->price.cycles_per_step;
-    for (uint32_t i = 0; i < with->out->kernels; i++) {
-        tn_kernel_line *line = &with->kernel[i];
+    double cycles = (double)report->out->price.cycles_per_step;
+    for (uint32_t i = 0; i < report->out->kernels; i++) {
+        tn_kernel_line *line = &report->kernel[i];
         double busy = (double)line->busy_cycles;
         if (cycles > 0) line->utilisation = busy / ((double)line->count * cycles);
         if (macs[i] > 0) line->filled = macs[i] / (busy * (double)line->lanes);
     }
-    tell_write_backs(with);
-    tell_routing(with);
-    with->out->kernel = with->kernel;
+    tell_write_backs(report);
+    tell_routing(report);
+    report->out->kernel = report->kernel;
     return TN_OK;
 }
 
-static tn_status tell_fused(teller *with) {
-    const tn_step *step = with->workload->step;
+static tn_status tell_fused(teller *report) {
+    const tn_step *step = report->workload->step;
     tn_fused_line *line;
-    TN_TRY(TN_NEW(with->arena, step->operations, &line, with->error));
-    with->out->fused = line;
+    TN_TRY(TN_NEW(report->arena, step->operations, &line, report->error));
+    report->out->fused = line;
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *product = &step->operation[i];
         if (product->fused_count == 0) continue;
         line->layer = step->layer[product->layer].name;
-        TN_TRY(tn_fused_text(step, product, with->arena, &line->operations, with->error));
+        TN_TRY(tn_fused_text(step, product, report->arena, &line->operations, report->error));
         line++;
     }
-    with->out->fused_lines = (uint32_t)(line - with->out->fused);
+    report->out->fused_lines = (uint32_t)(line - report->out->fused);
     return TN_OK;
 }
 
 /* ---- memories ---- */
 
-static tn_status tell_descriptors(teller *with) {
-    const tn_workload *workload = with->workload;
+static tn_status tell_descriptors(teller *report) {
+    const tn_workload *workload = report->workload;
     uint64_t bits = workload->device->control.descriptor_bits, operations = workload->step->operations;
     if (bits == 0 || operations == 0) return TN_OK;
-    tn_memory_line *line = &with->memory[with->out->memories++];
+    tn_memory_line *line = &report->memory[report->out->memories++];
     *line = (tn_memory_line){.name = "descriptors", .role = "descriptors", .arrays = 1};
     line->placed = (tn_placed){.place = {TN_STYLE_BLOCK, TN_SPLIT_RESHAPE, 1},
                                .accesses = 1,
@@ -147,74 +148,74 @@ static tn_status tell_descriptors(teller *with) {
                                .memories = 1,
                                .stored_bits = (double)bits * (double)operations};
     TN_TRY(tn_descriptor_blocks(workload->device, workload->step->operations, &line->placed.blocks,
-                                with->error));
+                                report->error));
     line->placed.capacity_bits = (double)(line->placed.blocks.bram18 + 2 * line->placed.blocks.bram36) *
                                  TN_MEMORY_CAPACITY_BRAM18_BITS;
     return TN_OK;
 }
 
 /* Deals the arrays' layouts to the memories that hold them. */
-static tn_status tell_layouts(teller *with) {
-    const tn_map *map = &with->plan->map;
-    const uint32_t arrays = with->workload->step->arrays;
+static tn_status tell_layouts(teller *report) {
+    const tn_map *map = &report->plan->map;
+    const uint32_t arrays = report->workload->step->arrays;
     const tn_array_layout *told;
     tn_array_layout *dealt;
-    TN_TRY(tn_array_layouts_tell(with->workload, with->plan, with->arena, &told, with->error));
+    TN_TRY(tn_array_layouts_tell(report->workload, report->plan, report->arena, &told, report->error));
     if (!told) return TN_OK;
-    TN_TRY(TN_NEW(with->arena, arrays, &dealt, with->error));
+    TN_TRY(TN_NEW(report->arena, arrays, &dealt, report->error));
     for (uint32_t a = 0; a < arrays; a++)
-        if (told[a].memory != NONE) with->memory[told[a].memory].layouts++;
+        if (told[a].memory != NONE) report->memory[told[a].memory].layouts++;
     for (uint32_t i = 0; i < map->memories; i++) {
-        tn_memory_line *line = &with->memory[i];
+        tn_memory_line *line = &report->memory[i];
         line->layout = dealt;
         dealt += line->layouts;
         line->layouts = 0;
     }
     for (uint32_t a = 0; a < arrays; a++) {
         if (told[a].memory == NONE) continue;
-        tn_memory_line *line = &with->memory[told[a].memory];
-        tn_array_layout *to = (tn_array_layout *)&line->layout[line->layouts++];
-        *to = told[a];
-        if (a == map->memory[told[a].memory].array) line->largest = to;
+        tn_memory_line *line = &report->memory[told[a].memory];
+        tn_array_layout *layout = (tn_array_layout *)&line->layout[line->layouts++];
+        *layout = told[a];
+        if (a == map->memory[told[a].memory].array) line->largest = layout;
     }
     return TN_OK;
 }
 
-static tn_status tell_memories(teller *with) {
-    const tn_map *map = &with->plan->map;
-    const tn_workload *workload = with->workload;
-    TN_TRY(TN_NEW(with->arena, map->memories + 1, &with->memory, with->error));
+static tn_status tell_memories(teller *report) {
+    const tn_map *map = &report->plan->map;
+    const tn_workload *workload = report->workload;
+    TN_TRY(TN_NEW(report->arena, map->memories + 1, &report->memory, report->error));
     for (uint32_t i = 0; i < map->memories; i++) {
         const tn_mapped *memory = &map->memory[i];
-        tn_memory_line *line = &with->memory[i];
+        tn_memory_line *line = &report->memory[i];
         line->arrays = memory->arrays;
         line->role =
             memory->staging ? "staging" : tn_array_role_names[workload->step->array[memory->array].role];
-        TN_TRY(tn_step_array_name(workload->step, memory->array, with->arena, &line->name, with->error));
-        TN_TRY(tn_place_price(workload->device, workload->word_bits, memory, tn_plan_row(with->plan, i),
-                              with->build, &with->plan->place[i], &line->placed, with->error));
+        TN_TRY(tn_step_array_name(workload->step, memory->array, report->arena, &line->name, report->error));
+        TN_TRY(tn_place_price(workload->device, workload->word_bits, memory, tn_plan_row(report->plan, i),
+                              report->build, &report->plan->place[i], &line->placed, report->error));
     }
-    with->out->memory = with->memory;
-    with->out->memories = map->memories;
-    TN_TRY(tell_layouts(with));
-    return tell_descriptors(with);
+    report->out->memory = report->memory;
+    report->out->memories = map->memories;
+    TN_TRY(tell_layouts(report));
+    return tell_descriptors(report);
 }
 
 /* ---- misfits ---- */
 
 /* Keeps the largest, greatest first; of equals the first told. */
-static void contribute(tn_largest *of, const char *name, uint64_t amount) {
-    uint32_t at = of->count;
+static void contribute(tn_largest *largest, const char *name, uint64_t amount) {
+    uint32_t index = largest->count;
     if (amount == 0) return;
-    while (at > 0 && of->amount[at - 1] < amount) at--;
-    if (at == TN_LARGEST) return;
-    uint32_t last = of->count < TN_LARGEST ? of->count++ : TN_LARGEST - 1;
-    for (uint32_t i = last; i > at; i--) {
-        of->amount[i] = of->amount[i - 1];
-        of->name[i] = of->name[i - 1];
+    while (index > 0 && largest->amount[index - 1] < amount) index--;
+    if (index == TN_LARGEST) return;
+    uint32_t last = largest->count < TN_LARGEST ? largest->count++ : TN_LARGEST - 1;
+    for (uint32_t i = last; i > index; i--) {
+        largest->amount[i] = largest->amount[i - 1];
+        largest->name[i] = largest->name[i - 1];
     }
-    of->amount[at] = amount;
-    of->name[at] = name;
+    largest->amount[index] = amount;
+    largest->name[index] = name;
 }
 
 tn_largest tn_explanation_largest(const tn_explanation *explanation, tn_resource resource) {
@@ -231,10 +232,10 @@ tn_largest tn_explanation_largest(const tn_explanation *explanation, tn_resource
     return largest;
 }
 
-static tn_status tell_misfits(teller *with) {
-    tn_explanation *out = with->out;
+static tn_status tell_misfits(teller *report) {
+    tn_explanation *out = report->out;
     tn_misfit *list;
-    TN_TRY(TN_NEW(with->arena, TN_RESOURCES, &list, with->error));
+    TN_TRY(TN_NEW(report->arena, TN_RESOURCES, &list, report->error));
     for (int resource = 0; resource < TN_RESOURCES; resource++) {
         if (!(out->price.misfits >> resource & 1)) continue;
         tn_misfit *misfit = &list[out->misfits++];
@@ -259,8 +260,8 @@ static uint32_t memory_of_port(const tn_map *map, uint64_t port) {
 }
 
 /* Cycles that the path spends behind what it waited for. */
-static void count_wait(teller *with, const tn_task_time *time, uint64_t cycles, uint64_t *by_memory) {
-    tn_waited *waited = &with->out->waited;
+static void count_wait(teller *report, const tn_task_time *time, uint64_t cycles, uint64_t *by_memory) {
+    tn_waited *waited = &report->out->waited;
     uint32_t resource = time->waited_resource;
     if (time->wait == TN_WAIT_NOTHING) return;
     if (time->wait == TN_WAIT_TASK)
@@ -273,45 +274,45 @@ static void count_wait(teller *with, const tn_task_time *time, uint64_t cycles, 
         waited->external_cycles += cycles;
     else {
         waited->port_cycles += cycles;
-        by_memory[memory_of_port(&with->plan->map, (resource - TN_RESOURCE_PORTS) / 2)] += cycles;
+        by_memory[memory_of_port(&report->plan->map, (resource - TN_RESOURCE_PORTS) / 2)] += cycles;
     }
 }
 
-static tn_status tell_path(teller *with) {
-    const tn_task_time *time = with->workload->time;
+static tn_status tell_path(teller *report) {
+    const tn_task_time *time = report->workload->time;
     uint32_t *path, count;
     uint64_t *by_memory, greatest = 0;
-    TN_TRY(TN_NEW(with->arena, with->schedule.tasks, &path, with->error));
-    TN_TRY(TN_NEW(with->arena, with->plan->map.memories, &by_memory, with->error));
-    tn_schedule_path(&with->schedule, time, path, &count);
+    TN_TRY(TN_NEW(report->arena, report->schedule.tasks, &path, report->error));
+    TN_TRY(TN_NEW(report->arena, report->plan->map.memories, &by_memory, report->error));
+    tn_schedule_path(&report->schedule, time, path, &count);
     /* A task counts from its start to the start of the one that waited for it: streamed ones overlap. */
-    uint64_t until = with->out->price.cycles_per_step;
+    uint64_t end = report->out->price.cycles_per_step;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t task = path[i];
-        with->kernel[with->line_of[served_by(with, task)]].critical_cycles += until - time[task].start;
-        with->item[task].critical = true;
-        if (i > 0) count_wait(with, &time[path[i - 1]], until - time[task].start, by_memory);
-        until = time[task].start;
+        report->kernel[report->line_of[served_by(report, task)]].critical_cycles += end - time[task].start;
+        report->item[task].critical = true;
+        if (i > 0) count_wait(report, &time[path[i - 1]], end - time[task].start, by_memory);
+        end = time[task].start;
     }
-    for (uint32_t i = 0; i < with->plan->map.memories; i++) {
+    for (uint32_t i = 0; i < report->plan->map.memories; i++) {
         if (by_memory[i] <= greatest) continue;
         greatest = by_memory[i];
-        with->out->waited.port = with->memory[i].name;
+        report->out->waited.port = report->memory[i].name;
     }
     return TN_OK;
 }
 
-static tn_status tell_timeline(teller *with) {
-    uint32_t count = with->workload->step->operations;
-    TN_TRY(TN_NEW(with->arena, count, &with->item, with->error));
+static tn_status tell_timeline(teller *report) {
+    uint32_t count = report->workload->step->operations;
+    TN_TRY(TN_NEW(report->arena, count, &report->item, report->error));
     for (uint32_t i = 0; i < count; i++)
-        with->item[i] = (tn_timeline_item){.operation = i,
-                                           .kernel = with->line_of[served_by(with, i)],
-                                           .start = with->workload->time[i].start,
-                                           .finish = with->workload->time[i].finish};
-    with->out->items = count;
-    with->out->item = with->item;
-    return tell_path(with);
+        report->item[i] = (tn_timeline_item){.operation = i,
+                                             .kernel = report->line_of[served_by(report, i)],
+                                             .start = report->workload->time[i].start,
+                                             .finish = report->workload->time[i].finish};
+    report->out->items = count;
+    report->out->item = report->item;
+    return tell_path(report);
 }
 
 /* ---- what bounds the step ---- */
@@ -328,16 +329,17 @@ static uint64_t floor_of(const tn_workload *workload) {
     return has > 0 ? (uint64_t)ceil(blocks / has) : 0;
 }
 
-static tn_status tell_bound(teller *with) {
-    tn_explanation *out = with->out;
+static tn_status tell_bound(teller *report) {
+    tn_explanation *out = report->out;
     const tn_waited *waited = &out->waited;
     double cycles = (double)out->price.cycles_per_step;
     const tn_kernel_line *most = NULL;
     char ports[256] = "";
     for (uint32_t i = 0; i < out->kernels; i++)
         if (!most || out->kernel[i].critical_cycles > most->critical_cycles) most = &out->kernel[i];
-    out->floor_cycles = floor_of(with->workload);
-    if (!most || cycles == 0) return tn_arena_format(with->arena, &out->bound, with->error, "nothing to do");
+    out->floor_cycles = floor_of(report->workload);
+    if (!most || cycles == 0)
+        return tn_arena_format(report->arena, &out->bound, report->error, "nothing to do");
     double share = 100 * (double)most->critical_cycles / cycles;
     if (waited->external_cycles > 0)
         tn_snprintf(ports, sizeof ports, "; %.0f %% of the time is behind the external memory",
@@ -346,17 +348,17 @@ static tn_status tell_bound(teller *with) {
         tn_snprintf(ports, sizeof ports, "; %.0f %% of the time is behind memory ports, mostly of %.100s",
                     100 * (double)waited->port_cycles / cycles, waited->port);
     if (most->filled > 0)
-        return tn_arena_format(with->arena, &out->bound, with->error,
+        return tn_arena_format(report->arena, &out->bound, report->error,
                                "%s: %.0f %% of the critical path, its multipliers filled to %.0f %%%s",
                                most->name, share, 100 * most->filled, ports);
-    return tn_arena_format(with->arena, &out->bound, with->error, "%s: %.0f %% of the critical path%s",
+    return tn_arena_format(report->arena, &out->bound, report->error, "%s: %.0f %% of the critical path%s",
                            most->name, share, ports);
 }
 
 /* ---- unverified figures ---- */
 
 typedef struct {
-    teller *with;
+    teller *report;
     const char **name;
     uint32_t count, room;
     tn_status status;
@@ -365,20 +367,20 @@ typedef struct {
 static void note_unverified(unverified_names *all, bool unverified, const char *prefix, const char *name) {
     const char *text;
     if (!unverified || all->status != TN_OK || all->count == all->room) return;
-    all->status = tn_arena_format(all->with->arena, &text, all->with->error, "%s%s%s", prefix,
+    all->status = tn_arena_format(all->report->arena, &text, all->report->error, "%s%s%s", prefix,
                                   name[0] ? "." : "", name);
     if (all->status == TN_OK) all->name[all->count++] = text;
 }
 
 static void note_row(unverified_names *all, bool *told, const tn_operator_row *row) {
-    const tn_operator_row *first = all->with->workload->device->operators.item;
+    const tn_operator_row *first = all->report->workload->device->operators.item;
     if (told[row - first]) return;
     told[row - first] = true;
     note_unverified(all, row->origin == TN_UNVERIFIED, "operators", row->name);
 }
 
 static void note_operators(unverified_names *all, bool *told) {
-    const tn_workload *workload = all->with->workload;
+    const tn_workload *workload = all->report->workload;
     bool integer = false;
     for (uint32_t i = 0; i < workload->arithmetics; i++) {
         const tn_lane *lane = &workload->lane[i];
@@ -397,21 +399,21 @@ static void note_operators(unverified_names *all, bool *told) {
 }
 
 static void note_resources(unverified_names *all) {
-    const tn_device_resources_data *has = &all->with->workload->device->resources;
+    const tn_device_resources_data *has = &all->report->workload->device->resources;
     note_unverified(all, has->origin == TN_UNVERIFIED, "resources", "");
     for (size_t i = 0; i < has->unverified.count && has->origin != TN_UNVERIFIED; i++)
         note_unverified(all, true, "resources", has->unverified.item[i]);
 }
 
 static void note_control(unverified_names *all) {
-    const tn_device_control *control = &all->with->workload->device->control;
+    const tn_device_control *control = &all->report->workload->device->control;
     note_unverified(all, control->origin == TN_UNVERIFIED, "control", "");
     for (size_t i = 0; i < control->unverified.count && control->origin != TN_UNVERIFIED; i++)
         note_unverified(all, true, "control", control->unverified.item[i]);
 }
 
 static void note_energy(unverified_names *all) {
-    const char *energy = (const char *)&all->with->workload->device->energy;
+    const char *energy = (const char *)&all->report->workload->device->energy;
     for (size_t i = 0; i < tn_device_energy_schema.count; i++) {
         const tn_field *field = &tn_device_energy_schema.field[i];
         const tn_sourced *figure = (const tn_sourced *)(energy + field->offset);
@@ -419,41 +421,41 @@ static void note_energy(unverified_names *all) {
     }
 }
 
-static tn_status tell_unverified(teller *with) {
-    const tn_device *device = with->workload->device;
-    unverified_names all = {.with = with, .room = (uint32_t)device->operators.count + 64};
+static tn_status tell_unverified(teller *report) {
+    const tn_device *device = report->workload->device;
+    unverified_names all = {.report = report, .room = (uint32_t)device->operators.count + 64};
     bool *told;
-    TN_TRY(TN_NEW(with->arena, device->operators.count, &told, with->error));
-    TN_TRY(TN_NEW(with->arena, all.room, &all.name, with->error));
+    TN_TRY(TN_NEW(report->arena, device->operators.count, &told, report->error));
+    TN_TRY(TN_NEW(report->arena, all.room, &all.name, report->error));
     note_resources(&all);
     note_unverified(&all, device->memory.origin == TN_UNVERIFIED, "memory", "");
     note_control(&all);
     note_operators(&all, told);
-    if (with->plan->off_chip) {
+    if (report->plan->off_chip) {
         const tn_external_memory *external = device->external.item;
         note_unverified(&all, external->origin == TN_UNVERIFIED, "external", external->name);
     }
     note_energy(&all);
-    with->out->unverified = all.name;
-    with->out->unverified_count = all.count;
+    report->out->unverified = all.name;
+    report->out->unverified_count = all.count;
     return all.status;
 }
 
 /* ---- the whole ---- */
 
 /* The same work and memories, summed by the extreme devices' coefficients. */
-static tn_status tell_energy_range(teller *with) {
+static tn_status tell_energy_range(teller *report) {
     for (int most = 0; most <= 1; most++) {
         tn_external_memory external;
-        const tn_device device = tn_energy_extreme(with->workload->device, most, &external);
-        tn_workload workload = *with->workload;
+        const tn_device device = tn_energy_extreme(report->workload->device, most, &external);
+        tn_workload workload = *report->workload;
         tn_activity activity;
         tn_work_price work;
         tn_price price;
         workload.device = &device;
-        TN_TRY(tn_price_work(&workload, with->plan, with->build, &work, with->error));
-        tn_price_sum(&workload, with->plan, with->build, &work, &with->memories, &price, &activity);
-        tn_energy_of(&device, &activity, most ? with->out->most_joules : with->out->least_joules);
+        TN_TRY(tn_price_work(&workload, report->plan, report->build, &work, report->error));
+        tn_price_sum(&workload, report->plan, report->build, &work, &report->memories, &price, &activity);
+        tn_energy_of(&device, &activity, most ? report->out->most_joules : report->out->least_joules);
     }
     return TN_OK;
 }
@@ -463,7 +465,8 @@ tn_status tn_price_explain(tn_workload *workload, const tn_build *build, tn_aren
     enum { ALL_STORES = (1 << TN_STORES) - 1 };
     TN_TRY(tn_build_check(build, error));
     TN_TRY(tn_workload_built(workload, build, &workload, error));
-    teller with = {.workload = workload, .build = build, .arena = arena, .error = error, .out = explanation};
+    teller report = {
+        .workload = workload, .build = build, .arena = arena, .error = error, .out = explanation};
     tn_activity activity;
     uint64_t cycles;
     *explanation = (tn_explanation){.step = workload->step,
@@ -471,22 +474,23 @@ tn_status tn_price_explain(tn_workload *workload, const tn_build *build, tn_aren
                                     .clock_MHz = tn_device_clock_MHz(workload->device),
                                     .available = tn_device_resources(workload->device)};
     explanation->coefficients = &workload->device->energy;
-    TN_TRY(tn_workload_plan(workload, build, &with.plan, error));
-    TN_TRY(tn_plan_lay(workload, with.plan, build, error));
-    TN_TRY(tn_price_work(workload, with.plan, build, &with.work, error));
-    const tn_resources kernels = tn_workload_kernels(workload, build, &with.work);
-    TN_TRY(tn_plan_places(workload, with.plan, build, kernels.lut, NULL, error));
-    TN_TRY(tn_price_memories(workload, with.plan, build, ALL_STORES, &with.memories, error));
-    tn_price_sum(workload, with.plan, build, &with.work, &with.memories, &explanation->price, &activity);
+    TN_TRY(tn_workload_plan(workload, build, &report.plan, error));
+    TN_TRY(tn_plan_lay(workload, report.plan, build, error));
+    TN_TRY(tn_price_work(workload, report.plan, build, &report.work, error));
+    const tn_resources kernels = tn_workload_kernels(workload, build, &report.work);
+    TN_TRY(tn_plan_places(workload, report.plan, build, kernels.lut, NULL, error));
+    TN_TRY(tn_price_memories(workload, report.plan, build, ALL_STORES, &report.memories, error));
+    tn_price_sum(workload, report.plan, build, &report.work, &report.memories, &explanation->price,
+                 &activity);
     tn_energy_of(workload->device, &activity, explanation->joules);
-    TN_TRY(tell_energy_range(&with));
-    TN_TRY(tn_plan_tasks(workload, with.plan, error));
-    tn_price_run(workload, with.plan, build, &with.schedule, &cycles);
-    TN_TRY(tell_kernels(&with));
-    TN_TRY(tell_fused(&with));
-    TN_TRY(tell_memories(&with));
-    TN_TRY(tell_misfits(&with));
-    TN_TRY(tell_timeline(&with));
-    TN_TRY(tell_bound(&with));
-    return tell_unverified(&with);
+    TN_TRY(tell_energy_range(&report));
+    TN_TRY(tn_plan_tasks(workload, report.plan, error));
+    tn_price_run(workload, report.plan, build, &report.schedule, &cycles);
+    TN_TRY(tell_kernels(&report));
+    TN_TRY(tell_fused(&report));
+    TN_TRY(tell_memories(&report));
+    TN_TRY(tell_misfits(&report));
+    TN_TRY(tell_timeline(&report));
+    TN_TRY(tell_bound(&report));
+    return tell_unverified(&report);
 }

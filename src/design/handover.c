@@ -26,51 +26,53 @@ typedef struct {
 
 /* ---- memories ---- */
 
-static uint64_t group_of(const maker *with, uint32_t m) {
-    return with->out->why->memory[m].placed.place.group;
+static uint64_t group_of(const maker *builder, uint32_t m) {
+    return builder->out->why->memory[m].placed.place.group;
 }
 
-static uint64_t row_elements(const maker *with, uint32_t m) {
-    const tn_placed *placed = &with->out->why->memory[m].placed;
-    return placed->banks * placed->width_bits / with->out->element_bits;
+static uint64_t row_elements(const maker *builder, uint32_t m) {
+    const tn_placed *placed = &builder->out->why->memory[m].placed;
+    return placed->banks * placed->width_bits / builder->out->element_bits;
 }
 
-static tn_status list_memory(maker *with, uint32_t m, uint64_t copies) {
-    const tn_memory_line *line = &with->out->why->memory[m];
+static tn_status list_memory(maker *builder, uint32_t m, uint64_t copies) {
+    const tn_memory_line *line = &builder->out->why->memory[m];
     const tn_placed *placed = &line->placed;
-    tn_handed_memory *made = &with->out->memory[with->out->memories];
+    tn_handed_memory *made = &builder->out->memory[builder->out->memories];
     *made = (tn_handed_memory){.holds = line->name,
                                .style = placed->place.style,
                                .split = placed->place.split,
-                               .staging = with->map->memory[m].staging,
+                               .staging = builder->map->memory[m].staging,
                                .banks = placed->banks,
                                .width_bits = placed->width_bits,
-                               .depth = with->copy_depth[m] * copies,
-                               .row_elements = row_elements(with, m),
-                               .read_ports = with->build->read_ports};
+                               .depth = builder->copy_depth[m] * copies,
+                               .row_elements = row_elements(builder, m),
+                               .read_ports = builder->build->read_ports};
     tn_blocks bank;
-    tn_geometry geometry = (tn_geometry)with->workload->device->memory.geometry;
-    TN_TRY(tn_memory_blocks(geometry, made->style, made->width_bits, made->depth, false, &bank, with->error));
+    tn_geometry geometry = (tn_geometry)builder->workload->device->memory.geometry;
+    TN_TRY(
+        tn_memory_blocks(geometry, made->style, made->width_bits, made->depth, false, &bank, builder->error));
     uint64_t times = made->banks * made->read_ports;
     made->blocks =
         (tn_blocks){bank.bram18 * times, bank.bram36 * times, bank.uram * times, bank.lutram * times};
-    return tn_arena_format(with->arena, &made->name, with->error, "m%" PRIu32, with->out->memories++);
+    return tn_arena_format(builder->arena, &made->name, builder->error, "m%" PRIu32,
+                           builder->out->memories++);
 }
 
-static tn_status list_memories(maker *with) {
-    const tn_map *map = with->map;
+static tn_status list_memories(maker *builder) {
+    const tn_map *map = builder->map;
     uint64_t count = 0;
     for (uint32_t m = 0; m < map->memories; m++)
-        count += tn_ceil_div(map->memory[m].copies, group_of(with, m));
-    TN_TRY(TN_NEW(with->arena, map->memories, &with->first, with->error));
-    TN_TRY(TN_NEW(with->arena, map->memories, &with->copy_depth, with->error));
-    TN_TRY(TN_NEW(with->arena, count, &with->out->memory, with->error));
+        count += tn_ceil_div(map->memory[m].copies, group_of(builder, m));
+    TN_TRY(TN_NEW(builder->arena, map->memories, &builder->first, builder->error));
+    TN_TRY(TN_NEW(builder->arena, map->memories, &builder->copy_depth, builder->error));
+    TN_TRY(TN_NEW(builder->arena, count, &builder->out->memory, builder->error));
     for (uint32_t m = 0; m < map->memories; m++) {
-        uint64_t copies = map->memory[m].copies, group = group_of(with, m);
-        with->first[m] = with->out->memories;
-        with->copy_depth[m] = with->out->why->memory[m].placed.depth / group;
+        uint64_t copies = map->memory[m].copies, group = group_of(builder, m);
+        builder->first[m] = builder->out->memories;
+        builder->copy_depth[m] = builder->out->why->memory[m].placed.depth / group;
         for (uint64_t done = 0; done < copies; done += group)
-            TN_TRY(list_memory(with, m, tn_least(group, copies - done)));
+            TN_TRY(list_memory(builder, m, tn_least(group, copies - done)));
     }
     return TN_OK;
 }
@@ -78,99 +80,100 @@ static tn_status list_memories(maker *with) {
 /* ---- where arrays lie ---- */
 
 /* Rows of its memory that an array takes. */
-static uint64_t rows_of(const maker *with, uint32_t array) {
-    if (with->laid && with->laid->depth[array]) return with->laid->depth[array];
-    return tn_ceil_div(with->out->step->array[array].elements,
-                       row_elements(with, with->map->memory_of[array]));
+static uint64_t rows_of(const maker *builder, uint32_t array) {
+    if (builder->laid && builder->laid->depth[array]) return builder->laid->depth[array];
+    return tn_ceil_div(builder->out->step->array[array].elements,
+                       row_elements(builder, builder->map->memory_of[array]));
 }
 
 /* The slots of a pooled memory lie one behind the other, in the order of their numbers. */
-static tn_status place_slots(maker *with) {
-    const tn_map *map = with->map;
-    const tn_step *step = with->out->step;
+static tn_status place_slots(maker *builder) {
+    const tn_map *map = builder->map;
+    const tn_step *step = builder->out->step;
     uint64_t *next;
     uint32_t *memory;
-    TN_TRY(TN_NEW(with->arena, map->slots, &with->slot_rows, with->error));
-    TN_TRY(TN_NEW(with->arena, map->slots, &with->slot_at, with->error));
-    TN_TRY(TN_NEW(with->arena, map->slots, &memory, with->error));
-    TN_TRY(TN_NEW(with->arena, map->memories, &next, with->error));
+    TN_TRY(TN_NEW(builder->arena, map->slots, &builder->slot_rows, builder->error));
+    TN_TRY(TN_NEW(builder->arena, map->slots, &builder->slot_at, builder->error));
+    TN_TRY(TN_NEW(builder->arena, map->slots, &memory, builder->error));
+    TN_TRY(TN_NEW(builder->arena, map->memories, &next, builder->error));
     for (uint32_t i = 0; i < map->slots; i++) memory[i] = TN_HANDED_NONE;
     for (uint32_t i = 0; i < step->arrays; i++) {
         uint32_t slot = map->slot_of[i], m = map->memory_of[i];
         if (slot == UINT32_MAX || m == UINT32_MAX || map->memory[m].grouped) continue;
-        uint64_t rows = rows_of(with, i);
-        if (rows > with->slot_rows[slot]) with->slot_rows[slot] = rows;
+        uint64_t rows = rows_of(builder, i);
+        if (rows > builder->slot_rows[slot]) builder->slot_rows[slot] = rows;
         memory[slot] = m;
     }
     for (uint32_t slot = 0; slot < map->slots; slot++) {
         if (memory[slot] == TN_HANDED_NONE) continue;
-        with->slot_at[slot] = next[memory[slot]];
-        next[memory[slot]] += with->slot_rows[slot];
+        builder->slot_at[slot] = next[memory[slot]];
+        next[memory[slot]] += builder->slot_rows[slot];
     }
     return TN_OK;
 }
 
-static void place_array(maker *with, uint32_t i) {
-    const tn_map *map = with->map;
-    tn_handed_array *made = &with->out->array[i];
+static void place_array(maker *builder, uint32_t i) {
+    const tn_map *map = builder->map;
+    tn_handed_array *made = &builder->out->array[i];
     uint32_t m = map->memory_of[i];
     made->memory = TN_HANDED_NONE;
     if (m == UINT32_MAX) return;
-    uint64_t group = group_of(with, m), copy = map->copy_of[i];
-    made->memory = with->first[m] + (uint32_t)(copy / group);
-    made->offset = copy % group * with->copy_depth[m];
+    uint64_t group = group_of(builder, m), copy = map->copy_of[i];
+    made->memory = builder->first[m] + (uint32_t)(copy / group);
+    made->offset = copy % group * builder->copy_depth[m];
     if (map->slot_of[i] != UINT32_MAX && !map->memory[m].grouped)
-        made->offset += with->slot_at[map->slot_of[i]];
-    made->rows = rows_of(with, i);
-    with->out->memory[made->memory].arrays++;
+        made->offset += builder->slot_at[map->slot_of[i]];
+    made->rows = rows_of(builder, i);
+    builder->out->memory[made->memory].arrays++;
 }
 
 /* ---- shapes ---- */
 
-static tn_status add_axis(maker *with, const tn_program *program, uint32_t index, tn_handed_array *made) {
+static tn_status add_axis(maker *builder, const tn_program *program, uint32_t index, tn_handed_array *made) {
     made->shape[made->axes] = program->index_size[index];
-    return tn_arena_format(with->arena, &made->axis[made->axes++], with->error, "i%" PRIu32, index);
+    return tn_arena_format(builder->arena, &made->axis[made->axes++], builder->error, "i%" PRIu32, index);
 }
 
 /* Of a core that words are looked up in the program knows the slice of every token; the array holds one for each value of the
  * core's digit of a word's number, one behind the other. */
-static tn_status shape_as_slices(maker *with, const tn_program *program, const tn_indices *of,
+static tn_status shape_as_slices(maker *builder, const tn_program *program, const tn_indices *indices,
                                  tn_handed_array *made) {
     uint64_t elements = 1;
     if (made->role != tn_array_role_names[TN_ARRAY_PARAMETER] &&
         made->role != tn_array_role_names[TN_ARRAY_GRADIENT])
         return TN_OK;
-    for (uint32_t a = 0; a < of->count; a++)
-        if (of->index[a] != TN_LOOKUP_TOKEN) elements *= program->index_size[of->index[a]];
+    for (uint32_t a = 0; a < indices->count; a++)
+        if (indices->index[a] != TN_LOOKUP_TOKEN) elements *= program->index_size[indices->index[a]];
     if (made->elements % elements) return TN_OK;
     made->axis[0] = "slice";
     made->shape[0] = made->elements / elements;
     made->axes = 1;
-    for (uint32_t a = 0; a < of->count; a++)
-        if (of->index[a] != TN_LOOKUP_TOKEN) TN_TRY(add_axis(with, program, of->index[a], made));
+    for (uint32_t a = 0; a < indices->count; a++)
+        if (indices->index[a] != TN_LOOKUP_TOKEN) TN_TRY(add_axis(builder, program, indices->index[a], made));
     return TN_OK;
 }
 
-static tn_status shape_as_tensor(maker *with, const tn_program *program, uint32_t tensor,
+static tn_status shape_as_tensor(maker *builder, const tn_program *program, uint32_t tensor,
                                  tn_handed_array *made) {
-    const tn_program_tensor *of = &program->tensor[tensor];
-    if (of->indices.count > TN_HANDED_AXES) return TN_OK;
-    if (of->elements != made->elements) return shape_as_slices(with, program, &of->indices, made);
-    for (uint32_t a = 0; a < of->indices.count; a++)
-        TN_TRY(add_axis(with, program, of->indices.index[a], made));
+    const tn_program_tensor *program_tensor = &program->tensor[tensor];
+    if (program_tensor->indices.count > TN_HANDED_AXES) return TN_OK;
+    if (program_tensor->elements != made->elements)
+        return shape_as_slices(builder, program, &program_tensor->indices, made);
+    for (uint32_t a = 0; a < program_tensor->indices.count; a++)
+        TN_TRY(add_axis(builder, program, program_tensor->indices.index[a], made));
     return TN_OK;
 }
 
 /* A part of a gradient, or what was cut out for it. */
-static tn_status shape_as_part(maker *with, const tn_operation *operation) {
-    const tn_partial *of = operation->partial;
-    const tn_program *program = with->out->step->layer[operation->layer].program;
-    const tn_indices *indices = &program->tensor[of->tensor].indices;
-    tn_handed_array *made = &with->out->array[operation->writes[0]];
+static tn_status shape_as_part(maker *builder, const tn_operation *operation) {
+    const tn_partial *partial = operation->partial;
+    const tn_program *program = builder->out->step->layer[operation->layer].program;
+    const tn_indices *indices = &program->tensor[partial->tensor].indices;
+    tn_handed_array *made = &builder->out->array[operation->writes[0]];
     if (made->axes || indices->count > TN_HANDED_AXES) return TN_OK;
     for (uint32_t a = 0; a < indices->count; a++) {
-        TN_TRY(add_axis(with, program, indices->index[a], made));
-        if (indices->index[a] == of->index) made->shape[a] = of->kept;
+        TN_TRY(add_axis(builder, program, indices->index[a], made));
+        if (indices->index[a] == partial->index) made->shape[a] = partial->kept;
     }
     return TN_OK;
 }
@@ -191,16 +194,16 @@ static void shape_as_matrix(const tn_operation *operation, tn_handed_array *made
 }
 
 /* Of an operation's operands: tensors of its layer's program as that has them, others as rows x columns. */
-static tn_status shape_operands(maker *with, const tn_operation *operation) {
-    const tn_program *program = with->out->step->layer[operation->layer].program;
-    tn_handed_array *array = with->out->array;
+static tn_status shape_operands(maker *builder, const tn_operation *operation) {
+    const tn_program *program = builder->out->step->layer[operation->layer].program;
+    tn_handed_array *array = builder->out->array;
     const uint32_t *reads = operation->reads, *writes = operation->writes;
-    if (operation->partial) TN_TRY(shape_as_part(with, operation));
+    if (operation->partial) TN_TRY(shape_as_part(builder, operation));
     if (operation->kind == TN_OP_PRODUCT && operation->program_step && program) {
         const tn_program_step *step = operation->program_step;
-        if (!array[reads[0]].axes) TN_TRY(shape_as_tensor(with, program, step->a, &array[reads[0]]));
-        if (!array[reads[1]].axes) TN_TRY(shape_as_tensor(with, program, step->b, &array[reads[1]]));
-        if (!array[writes[0]].axes) TN_TRY(shape_as_tensor(with, program, step->out, &array[writes[0]]));
+        if (!array[reads[0]].axes) TN_TRY(shape_as_tensor(builder, program, step->a, &array[reads[0]]));
+        if (!array[reads[1]].axes) TN_TRY(shape_as_tensor(builder, program, step->b, &array[reads[1]]));
+        if (!array[writes[0]].axes) TN_TRY(shape_as_tensor(builder, program, step->out, &array[writes[0]]));
     }
     if (operation->kind == TN_OP_PRODUCT) {
         shape_as_matrix(operation, &array[reads[0]], operation->rows, operation->reduction);
@@ -215,26 +218,26 @@ static tn_status shape_operands(maker *with, const tn_operation *operation) {
     return TN_OK;
 }
 
-static tn_status list_arrays(maker *with) {
-    const tn_step *step = with->out->step;
-    TN_TRY(TN_NEW(with->arena, step->arrays, &with->out->array, with->error));
-    with->out->arrays = step->arrays;
+static tn_status list_arrays(maker *builder) {
+    const tn_step *step = builder->out->step;
+    TN_TRY(TN_NEW(builder->arena, step->arrays, &builder->out->array, builder->error));
+    builder->out->arrays = step->arrays;
     const tn_array_layout *layout;
-    TN_TRY(tn_array_layouts_tell(with->workload, with->plan, with->arena, &layout, with->error));
+    TN_TRY(tn_array_layouts_tell(builder->workload, builder->plan, builder->arena, &layout, builder->error));
     for (uint32_t i = 0; i < step->arrays; i++) {
-        const tn_array *of = &step->array[i];
-        tn_handed_array *made = &with->out->array[i];
-        *made = (tn_handed_array){.role = tn_array_role_names[of->role],
-                                  .elements = of->elements,
-                                  .first = of->first,
+        const tn_array *array = &step->array[i];
+        tn_handed_array *made = &builder->out->array[i];
+        *made = (tn_handed_array){.role = tn_array_role_names[array->role],
+                                  .elements = array->elements,
+                                  .first = array->first,
                                   .last = tn_array_last(step, i),
                                   .layout = layout ? &layout[i] : NULL};
-        TN_TRY(tn_step_array_name(step, i, with->arena, &made->name, with->error));
-        place_array(with, i);
+        TN_TRY(tn_step_array_name(step, i, builder->arena, &made->name, builder->error));
+        place_array(builder, i);
     }
-    for (uint32_t i = 0; i < step->operations; i++) TN_TRY(shape_operands(with, &step->operation[i]));
+    for (uint32_t i = 0; i < step->operations; i++) TN_TRY(shape_operands(builder, &step->operation[i]));
     for (uint32_t i = 0; i < step->arrays; i++) {
-        tn_handed_array *made = &with->out->array[i];
+        tn_handed_array *made = &builder->out->array[i];
         if (made->axes) continue;
         made->axes = 1;
         made->shape[0] = made->elements;
@@ -245,20 +248,20 @@ static tn_status list_arrays(maker *with) {
 
 /* ---- operations ---- */
 
-static tn_status list_operations(maker *with) {
-    const tn_step *step = with->out->step;
-    const tn_explanation *why = with->out->why;
-    TN_TRY(TN_NEW(with->arena, step->operations, &with->out->operation, with->error));
-    with->out->operations = step->operations;
+static tn_status list_operations(maker *builder) {
+    const tn_step *step = builder->out->step;
+    const tn_explanation *why = builder->out->why;
+    TN_TRY(TN_NEW(builder->arena, step->operations, &builder->out->operation, builder->error));
+    builder->out->operations = step->operations;
     for (uint32_t i = 0; i < step->operations; i++) {
-        const tn_operation *of = &step->operation[i];
-        with->out->operation[i] = (tn_handed_operation){.name = step->layer[of->layer].name,
-                                                        .kind = tn_operation_rows[of->kind].name,
-                                                        .phase = tn_phase_names[of->phase],
-                                                        .of = of};
+        const tn_operation *operation = &step->operation[i];
+        builder->out->operation[i] = (tn_handed_operation){.name = step->layer[operation->layer].name,
+                                                           .kind = tn_operation_rows[operation->kind].name,
+                                                           .phase = tn_phase_names[operation->phase],
+                                                           .operation = operation};
     }
     for (uint32_t i = 0; i < why->items; i++) {
-        tn_handed_operation *made = &with->out->operation[why->item[i].operation];
+        tn_handed_operation *made = &builder->out->operation[why->item[i].operation];
         made->kernel = why->kernel[why->item[i].kernel].name;
         made->start = why->item[i].start;
         made->finish = why->item[i].finish;
@@ -274,16 +277,16 @@ tn_status tn_handover_make(tn_workload *workload, const tn_build *build, const t
     *handover = (tn_handover){.step = workload->step, .why = why, .element_bits = workload->word_bits};
     TN_TRY(tn_workload_plan(workload, build, &plan, error));
     TN_TRY(tn_plan_lay(workload, plan, build, error));
-    maker with = {.workload = workload,
-                  .build = build,
-                  .plan = plan,
-                  .map = &plan->map,
-                  .laid = plan->laid,
-                  .out = handover,
-                  .arena = arena,
-                  .error = error};
-    TN_TRY(list_memories(&with));
-    TN_TRY(place_slots(&with));
-    TN_TRY(list_arrays(&with));
-    return list_operations(&with);
+    maker builder = {.workload = workload,
+                     .build = build,
+                     .plan = plan,
+                     .map = &plan->map,
+                     .laid = plan->laid,
+                     .out = handover,
+                     .arena = arena,
+                     .error = error};
+    TN_TRY(list_memories(&builder));
+    TN_TRY(place_slots(&builder));
+    TN_TRY(list_arrays(&builder));
+    return list_operations(&builder);
 }

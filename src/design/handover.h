@@ -47,7 +47,7 @@ typedef struct tn_handed_operation {
     const char *phase;
     uint64_t start, finish; /* cycles of the schedule */
     bool critical;
-    const tn_operation *of;
+    const tn_operation *operation;
 } tn_handed_operation;
 
 typedef struct tn_handover {

@@ -66,23 +66,24 @@ static bool add_selection(uint64_t width, uint64_t rows, uint64_t times, uint64_
 }
 
 /* Costs are doubled, to be whole. */
-static bool pack(elements width, uint64_t depth, shape block, library of, tiling *made) {
+static bool pack(elements width, uint64_t depth, shape block, library block_memory, tiling *made) {
     uint64_t rows = tn_ceil_div(depth, block.depth);
-    uint64_t lanes = of.lanes < block.width ? of.lanes : block.width, bits, all;
+    uint64_t lanes = block_memory.lanes < block.width ? block_memory.lanes : block.width, bits, all;
     if (!tn_mul(tn_ceil_div(width.bits, lanes), lanes, &bits) || !tn_mul(bits, width.count, &bits) ||
         !tn_mul(bits, rows, &bits) || !tn_mul(width.bits, width.count, &all))
         return false;
     made->blocks = tn_ceil_div(bits, block.width);
-    return tn_mul(made->blocks, 2 * of.cost, &made->cost) && add_selection(all, rows, 1, &made->cost);
+    return tn_mul(made->blocks, 2 * block_memory.cost, &made->cost) &&
+           add_selection(all, rows, 1, &made->cost);
 }
 
 /* Shapes from the widest to the narrowest. */
-static bool cheapest(elements width, uint64_t depth, const shape *shapes, size_t count, library of,
+static bool cheapest(elements width, uint64_t depth, const shape *shapes, size_t count, library block_memory,
                      tiling *best) {
     bool fits = false;
     for (size_t i = 0; i < count; i++) {
         tiling made;
-        if (!pack(width, depth, shapes[i], of, &made) || (fits && made.cost > best->cost)) continue;
+        if (!pack(width, depth, shapes[i], block_memory, &made) || (fits && made.cost > best->cost)) continue;
         *best = made;
         fits = true;
     }
@@ -120,12 +121,12 @@ enum { LUTRAM_GROUP_COST = 16, LUTRAM_SCALE = 28, LUTRAM_GROUP_LUTS = 8 };
 static bool lutram_luts(uint64_t width, uint64_t depth, bool true_dual_port, uint64_t *luts) {
     uint64_t least = UINT64_MAX, groups = 0;
     for (size_t i = 0; i < sizeof lutram_shapes / sizeof *lutram_shapes; i++) {
-        shape of = lutram_shapes[i];
-        uint64_t rows = tn_ceil_div(depth, of.depth), cost = 0, bits, made;
+        shape form = lutram_shapes[i];
+        uint64_t rows = tn_ceil_div(depth, form.depth), cost = 0, bits, made;
         bool fits = tn_mul(width, rows, &bits) &&
-                    tn_mul_add(bits, LUTRAM_SCALE / of.width * LUTRAM_GROUP_COST, &cost) &&
+                    tn_mul_add(bits, LUTRAM_SCALE / form.width * LUTRAM_GROUP_COST, &cost) &&
                     add_selection(width, rows, LUTRAM_SCALE / 2, &cost) &&
-                    tn_mul(tn_ceil_div(width, of.width), rows, &made);
+                    tn_mul(tn_ceil_div(width, form.width), rows, &made);
         if (!fits || cost >= least) continue;
         least = cost;
         groups = made;
@@ -213,14 +214,14 @@ static bool scale(tn_blocks *blocks, uint64_t times) {
            tn_mul(blocks->uram, times, &blocks->uram) && tn_mul(blocks->lutram, times, &blocks->lutram);
 }
 
-static bool capacity(const tn_array_blocks *of, uint64_t *bits) {
-    const tn_blocks *blocks = &of->blocks;
+static bool capacity(const tn_array_blocks *array_blocks, uint64_t *bits) {
+    const tn_blocks *blocks = &array_blocks->blocks;
     *bits = 0;
     if (!tn_mul_add(blocks->bram18, TN_MEMORY_CAPACITY_BRAM18_BITS, bits)) return false;
     if (!tn_mul_add(blocks->bram36, 2 * TN_MEMORY_CAPACITY_BRAM18_BITS, bits)) return false;
     if (!tn_mul_add(blocks->uram, TN_MEMORY_CAPACITY_URAM_BITS, bits)) return false;
     if (blocks->lutram == 0) return true;
-    const uint64_t factors[] = {of->banks, of->width_bits, of->depth};
+    const uint64_t factors[] = {array_blocks->banks, array_blocks->width_bits, array_blocks->depth};
     return tn_product(factors, 3, bits);
 }
 

@@ -150,11 +150,11 @@ void tn_build_set_value(tn_build *build, const tn_field *key, uint64_t value) {
 }
 
 tn_build tn_build_effective(const tn_build *build) {
-    tn_build of = *build;
-    of.vector_units = tn_build_shares_vectors(build) ? TN_UNITS_SHARED : TN_UNITS_OWN;
-    if (of.schedule != TN_SCHEDULE_PIPELINED) of.blocks = 1;
-    if (of.off_chip_over_bytes == 0) of.off_chip_tile_bytes = 0;
-    return of;
+    tn_build this_build = *build;
+    this_build.vector_units = tn_build_shares_vectors(build) ? TN_UNITS_SHARED : TN_UNITS_OWN;
+    if (this_build.schedule != TN_SCHEDULE_PIPELINED) this_build.blocks = 1;
+    if (this_build.off_chip_over_bytes == 0) this_build.off_chip_tile_bytes = 0;
+    return this_build;
 }
 
 static void keep(tn_build_mask *mask, const tn_field *key) {
@@ -186,7 +186,7 @@ tn_build_mask tn_build_mask_bounded(void) {
 
 enum { WORDS = sizeof(tn_build) / sizeof(uint64_t) };
 typedef struct {
-    uint64_t of[WORDS];
+    uint64_t counts[WORDS];
 } words;
 
 static words words_of(const tn_build *build) {
@@ -199,7 +199,7 @@ tn_build tn_build_masked(const tn_build *build, const tn_build_mask *mask) {
     tn_build part;
     words all = words_of(build);
     const words kept = words_of(&mask->keep), rest = words_of(&mask->rest);
-    for (int i = 0; i < WORDS; i++) all.of[i] = (all.of[i] & kept.of[i]) | rest.of[i];
+    for (int i = 0; i < WORDS; i++) all.counts[i] = (all.counts[i] & kept.counts[i]) | rest.counts[i];
     memcpy(&part, &all, sizeof part);
     return part;
 }
@@ -207,7 +207,7 @@ tn_build tn_build_masked(const tn_build *build, const tn_build_mask *mask) {
 bool tn_build_is_bounded(const tn_build *build, const tn_build_mask *bounded) {
     const words all = words_of(build), kept = words_of(&bounded->keep), rest = words_of(&bounded->rest);
     uint64_t other = 0;
-    for (int i = 0; i < WORDS; i++) other |= (all.of[i] & kept.of[i]) ^ rest.of[i];
+    for (int i = 0; i < WORDS; i++) other |= (all.counts[i] & kept.counts[i]) ^ rest.counts[i];
     return other == 0;
 }
 

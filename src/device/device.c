@@ -305,13 +305,14 @@ static tn_status load_tree(const char *path, unsigned depth, tn_arena *arena, tn
                            tn_error *error) {
     TN_TRY(tn_yaml_load(path, arena, root, error));
     if ((*root)->kind != TN_YAML_MAPPING)
-        return tn_fail_at(error, TN_INPUT, (*root)->at, "a device file is a mapping of keys to values");
+        return tn_fail_at(error, TN_INPUT, (*root)->position, "a device file is a mapping of keys to values");
     const tn_yaml *parent = tn_yaml_get(*root, "inherit");
     if (!parent) return TN_OK;
     if (parent->kind != TN_YAML_SCALAR || parent->text[0] == '\0')
-        return tn_fail_at(error, TN_INPUT, parent->at, "\"inherit\" must be the name or path of a device");
+        return tn_fail_at(error, TN_INPUT, parent->position,
+                          "\"inherit\" must be the name or path of a device");
     if (depth == INHERIT_DEPTH)
-        return tn_fail_at(error, TN_INPUT, parent->at,
+        return tn_fail_at(error, TN_INPUT, parent->position,
                           "devices inherit over more than %d files, perhaps in a circle", INHERIT_DEPTH);
     const char *parent_path;
     bool is_path = strchr(parent->text, '/') || strstr(parent->text, ".yaml");
@@ -321,7 +322,7 @@ static tn_status load_tree(const char *path, unsigned depth, tn_arena *arena, tn
     if (status == TN_OK) status = load_tree(parent_path, depth + 1, arena, &base, error);
     if (status == TN_INPUT && error && error->line == 0) {
         tn_error inner = *error;
-        return tn_fail_at(error, status, parent->at, "can't inherit from %.200s: is it there? %.600s",
+        return tn_fail_at(error, status, parent->position, "can't inherit from %.200s: is it there? %.600s",
                           parent->text, inner.message);
     }
     TN_TRY(status);
@@ -333,26 +334,27 @@ static tn_status load_tree(const char *path, unsigned depth, tn_arena *arena, tn
 /* "u50@user-area" -> "u50", "user-area" (NULL where there is none). */
 static tn_status split_name(const char *name, tn_arena *arena, const char **file, const char **variant,
                             tn_error *error) {
-    const char *at = strrchr(name, '@');
+    const char *cursor = strrchr(name, '@');
     *variant = NULL;
-    if (!at || strchr(at, '/')) return tn_arena_copy_text(arena, name, strlen(name), file, error);
-    TN_TRY(tn_arena_copy_text(arena, name, (size_t)(at - name), file, error));
-    return tn_arena_copy_text(arena, at + 1, strlen(at + 1), variant, error);
+    if (!cursor || strchr(cursor, '/')) return tn_arena_copy_text(arena, name, strlen(name), file, error);
+    TN_TRY(tn_arena_copy_text(arena, name, (size_t)(cursor - name), file, error));
+    return tn_arena_copy_text(arena, cursor + 1, strlen(cursor + 1), variant, error);
 }
 
-static tn_status unknown_variant(const tn_yaml *variants, const char *wanted, tn_position at, tn_arena *arena,
-                                 tn_error *error) {
+static tn_status unknown_variant(const tn_yaml *variants, const char *wanted, tn_position position,
+                                 tn_arena *arena, tn_error *error) {
     size_t count = variants ? variants->count : 0;
     const char **names;
     TN_TRY(TN_NEW(arena, count, &names, error));
     for (size_t i = 0; i < count; i++) names[i] = variants->key[i]->text;
     const char *near = tn_suggest(wanted, names, count);
     if (near)
-        return tn_fail_at(error, TN_INPUT, at, "no variant called '%.100s'; did you mean %s?", wanted, near);
+        return tn_fail_at(error, TN_INPUT, position, "no variant called '%.100s'; did you mean %s?", wanted,
+                          near);
     if (count == 0)
-        return tn_fail_at(error, TN_INPUT, at, "no variant called '%.100s'; the device has no variants",
+        return tn_fail_at(error, TN_INPUT, position, "no variant called '%.100s'; the device has no variants",
                           wanted);
-    return tn_fail_at(error, TN_INPUT, at, "no variant called '%.100s'; the first of %zu is %s", wanted,
+    return tn_fail_at(error, TN_INPUT, position, "no variant called '%.100s'; the first of %zu is %s", wanted,
                       count, names[0]);
 }
 
@@ -360,20 +362,21 @@ static tn_status unknown_variant(const tn_yaml *variants, const char *wanted, tn
 static tn_status find_variants(const tn_yaml *root, const tn_yaml **variants, tn_error *error) {
     *variants = tn_yaml_get(root, "variants");
     if (!*variants || (*variants)->kind == TN_YAML_MAPPING) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, (*variants)->at, "\"variants\" must be a mapping from names");
+    return tn_fail_at(error, TN_INPUT, (*variants)->position, "\"variants\" must be a mapping from names");
 }
 
 /* *tree = root without `variants`, overridden by the variant of that name. */
-static tn_status take_variant(const tn_yaml *root, const char *variant, tn_position at, tn_arena *arena,
+static tn_status take_variant(const tn_yaml *root, const char *variant, tn_position position, tn_arena *arena,
                               tn_yaml **tree, tn_error *error) {
     const tn_yaml *variants;
     TN_TRY(find_variants(root, &variants, error));
-    const tn_yaml empty = {.kind = TN_YAML_MAPPING, .at = root->at}, *over = &empty;
-    if (variant) over = variants ? tn_yaml_get(variants, variant) : NULL;
-    if (!over) return unknown_variant(variants, variant, at, arena, error);
-    if (over->kind != TN_YAML_MAPPING)
-        return tn_fail_at(error, TN_INPUT, over->at, "a variant must be a mapping of keys to values");
-    return tn_yaml_merge(root, over, arena, tree, error);
+    const tn_yaml empty = {.kind = TN_YAML_MAPPING, .position = root->position}, *override = &empty;
+    if (variant) override = variants ? tn_yaml_get(variants, variant) : NULL;
+    if (!override) return unknown_variant(variants, variant, position, arena, error);
+    if (override->kind != TN_YAML_MAPPING)
+        return tn_fail_at(error, TN_INPUT, override->position,
+                          "a variant must be a mapping of keys to values");
+    return tn_yaml_merge(root, override, arena, tree, error);
 }
 
 /* Names under `unverified` are keys of the mapping. */
@@ -386,7 +389,7 @@ static tn_status check_unverified(const tn_text_list *list, const char *mapping,
         while (known < count && strcmp(list->item[i], names[known]) != 0) known++;
         if (known < count) continue;
         const tn_yaml *node = tn_yaml_get(tn_yaml_get(tree, mapping), "unverified");
-        return tn_fail_at(error, TN_INPUT, node ? node->at : tree->at,
+        return tn_fail_at(error, TN_INPUT, node ? node->position : tree->position,
                           "\"unverified\" of device.%s names '%.100s'; it names keys such as %s or %s",
                           mapping, list->item[i], names[0], names[count - 1]);
     }
@@ -407,7 +410,7 @@ static tn_status check_dsp_block(const tn_device *device, const tn_yaml *tree, t
     tn_status status = tn_dsp_block_find(device->dsp_block, &block, &unplaced);
     if (status == TN_OK) return TN_OK;
     const tn_yaml *node = tn_yaml_get(tree, "dsp_block");
-    return tn_fail_at(error, status, node ? node->at : tree->at, "%s", unplaced.message);
+    return tn_fail_at(error, status, node ? node->position : tree->position, "%s", unplaced.message);
 }
 
 /* Names of formats as the program writes them, so that they compare as text. */
@@ -435,7 +438,7 @@ static tn_status decode(const tn_yaml *tree, tn_arena *arena, tn_device *device,
     if (is_kind(tree, "roofline")) {
         const tn_yaml *name = tn_yaml_get(tree, "name");
         if (!name || name->kind != TN_YAML_SCALAR)
-            return tn_fail_at(error, TN_INPUT, tree->at, "key \"name\" of device is missing");
+            return tn_fail_at(error, TN_INPUT, tree->position, "key \"name\" of device is missing");
         *device = (tn_device){.name = name->text, .kind = TN_DEVICE_ROOFLINE};
     } else {
         TN_TRY(tn_schema_decode(&tn_device_schema, tree, arena, device, error));
@@ -454,7 +457,7 @@ static tn_status check_variants(const tn_yaml *root, tn_arena *arena, tn_error *
     for (size_t i = 0; variants && i < variants->count; i++) {
         tn_yaml *tree;
         tn_device device;
-        TN_TRY(take_variant(root, variants->key[i]->text, variants->key[i]->at, arena, &tree, error));
+        TN_TRY(take_variant(root, variants->key[i]->text, variants->key[i]->position, arena, &tree, error));
         TN_TRY(decode(tree, arena, &device, error));
     }
     return TN_OK;
@@ -467,30 +470,31 @@ static bool sets_variant(const char *assignment) {
 /* Keys that were applied before values are set: setting them would change nothing, silently. */
 static tn_status refuse_applied(const char *assignment, const char *name, const char *variant,
                                 tn_error *error) {
-    const tn_position at = {"--set", 1, 1};
+    const tn_position position = {"--set", 1, 1};
     size_t length = strcspn(assignment, ".=");
     if ((length == 7 && strncmp(assignment, "inherit", 7) == 0) ||
         (length == 8 && strncmp(assignment, "variants", 8) == 0))
         return tn_fail_at(
-            error, TN_INPUT, at,
+            error, TN_INPUT, position,
             "\"%.*s\" belongs to the device's file; name the device that is meant, or write one", (int)length,
             assignment);
     if (sets_variant(assignment) && variant && strcmp(assignment + 8, variant) != 0)
-        return tn_fail_at(error, TN_INPUT, at,
+        return tn_fail_at(error, TN_INPUT, position,
                           "%.100s, but the device was asked for as %.100s; give one of them", assignment,
                           name);
     return TN_OK;
 }
 
 /* The variant that is asked for, in the order of NAME@VARIANT, --set variant=, the file's own key. */
-static tn_status chosen_variant(const tn_yaml *root, const char **variant, tn_position *at, tn_error *error) {
+static tn_status chosen_variant(const tn_yaml *root, const char **variant, tn_position *position,
+                                tn_error *error) {
     const tn_yaml *node = tn_yaml_get(root, "variant");
-    *at = root->at;
+    *position = root->position;
     if (*variant || !node) return TN_OK;
     if (node->kind != TN_YAML_SCALAR)
-        return tn_fail_at(error, TN_INPUT, node->at, "\"variant\" must be the name of a variant");
+        return tn_fail_at(error, TN_INPUT, node->position, "\"variant\" must be the name of a variant");
     *variant = node->text;
-    *at = node->at;
+    *position = node->position;
     return TN_OK;
 }
 
@@ -519,7 +523,7 @@ tn_status tn_device_load(const char *name, const char *const *set, size_t set_co
     const char *file, *path, *variant;
     tn_yaml *root, *tree;
     tn_device *made;
-    tn_position at;
+    tn_position position;
     TN_TRY(split_name(name, arena, &file, &variant, error));
     TN_TRY(tn_search_path_find(folder, file, arena, &path, error));
     TN_TRY(load_tree(path, 0, arena, &root, error));
@@ -527,8 +531,8 @@ tn_status tn_device_load(const char *name, const char *const *set, size_t set_co
     for (size_t i = 0; i < set_count; i++) TN_TRY(refuse_applied(set[i], name, variant, error));
     for (size_t i = 0; i < set_count; i++)
         if (sets_variant(set[i])) TN_TRY(tn_yaml_set(root, set[i], arena, error));
-    TN_TRY(chosen_variant(root, &variant, &at, error));
-    TN_TRY(take_variant(root, variant, at, arena, &tree, error));
+    TN_TRY(chosen_variant(root, &variant, &position, error));
+    TN_TRY(take_variant(root, variant, position, arena, &tree, error));
     for (size_t i = 0; i < set_count; i++)
         if (!sets_variant(set[i])) TN_TRY(tn_yaml_set(tree, set[i], arena, error));
     TN_TRY(seal(tree, variant, arena, error));
@@ -608,12 +612,14 @@ tn_status tn_device_operator(const tn_device *device, const tn_number_format *fo
     uint32_t set = set_of(device, precision, kind);
     double period_ns = 1e3 / device->clock_MHz;
     for (size_t i = 0; i < device->operators.count; i++) {
-        const tn_operator_row *at = &rows[i];
-        if (at->operator_kind != kind || at->set != set || strcmp(at->precision, precision) != 0) continue;
-        if (!fastest || at->period_ns < fastest->period_ns) fastest = at;
+        const tn_operator_row *operator_row = &rows[i];
+        if (operator_row->operator_kind != kind || operator_row->set != set ||
+            strcmp(operator_row->precision, precision) != 0)
+            continue;
+        if (!fastest || operator_row->period_ns < fastest->period_ns) fastest = operator_row;
         /* A clock written with few digits (333.3 MHz for 3 ns) still meets its row. */
-        if (at->period_ns > period_ns * (1 + 1e-3)) continue;
-        if (!best || at->period_ns > best->period_ns) best = at;
+        if (operator_row->period_ns > period_ns * (1 + 1e-3)) continue;
+        if (!best || operator_row->period_ns > best->period_ns) best = operator_row;
     }
     *row = best;
     if (best) return TN_OK;

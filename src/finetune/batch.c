@@ -94,8 +94,8 @@ tn_status tn_batch_largest(const tn_finetune_data *data, const char *model, tn_a
         if (strcmp(group->model, model) != 0) continue;
         size_t first = rows;
         for (size_t j = 0; j < group->count; j++) {
-            tn_batch_measured *of = row_of(*row, first, &rows, group, group->point[j].sparsity);
-            of->batch = fmax(of->batch, group->point[j].batch);
+            tn_batch_measured *measured = row_of(*row, first, &rows, group, group->point[j].sparsity);
+            measured->batch = fmax(measured->batch, group->point[j].batch);
         }
     }
     *count = rows;
@@ -152,8 +152,8 @@ static tn_status check(const problem *p, tn_error *error) {
     return TN_OK;
 }
 
-static tn_finetune_interval between(double at, double half, double (*of)(double)) {
-    return (tn_finetune_interval){of(at), of(at - half), of(at + half)};
+static tn_finetune_interval between(double point, double half, double (*function)(double)) {
+    return (tn_finetune_interval){function(point), function(point - half), function(point + half)};
 }
 
 static void read_off(const problem *p, gsl_multifit_nlinear_workspace *work, tn_batch_fit *fit) {

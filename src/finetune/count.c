@@ -97,13 +97,13 @@ static layer state_space(const setting *s) {
 
 static layer feed_forward(const setting *s) {
     const tn_language_feed_forward *f = &s->model->feed_forward;
-    const tn_language_adapters *with = &s->model->training.adapters;
+    const tn_language_adapters *adapters = &s->model->training.adapters;
     uint64_t hidden = s->model->hidden;
     layer l = {.layers = f->layers};
     add_other(&l, hidden, 1);
     add_matrix(&l, s, f->experts * (f->matrices - 1), s->active * (f->matrices - 1), f->size, hidden,
-               with->feed_forward);
-    add_matrix(&l, s, f->experts, s->active, hidden, f->size, with->feed_forward);
+               adapters->feed_forward);
+    add_matrix(&l, s, f->experts, s->active, hidden, f->size, adapters->feed_forward);
     add(&l.elements, 2, hidden, 1);
     add(&l.norm_elements, 2, hidden, 1);
     if (f->experts > 1) add(&l.gathered_elements, s->active, 3, hidden);
@@ -114,26 +114,26 @@ static layer feed_forward(const setting *s) {
     add(&l.elements, f->experts, 1, 1);
     if (s->model->training.method == TN_TUNE_FULL)
         add(&l.trained_macs, hidden, f->experts, 1);
-    else if (with->router)
-        add(&l.adapters, with->rank, hidden + f->experts, 1);
+    else if (adapters->router)
+        add(&l.adapters, adapters->rank, hidden + f->experts, 1);
     return l;
 }
 
 /* Bytes of `count` elements of `bits` each, rounded up. */
-static void add_bytes(sum *to, uint64_t count, double bits) {
+static void add_bytes(sum *total, uint64_t count, double bits) {
     double bytes = ceil((double)count * bits / 8);
     if (bytes >= 0x1p63)
-        to->overflow = true;
+        total->overflow = true;
     else
-        add(to, (uint64_t)bytes, 1, 1);
+        add(total, (uint64_t)bytes, 1, 1);
 }
 
-static void add_bits(sum *to, uint64_t count, uint64_t bits) {
+static void add_bits(sum *total, uint64_t count, uint64_t bits) {
     uint64_t all;
     if (!tn_mul(count, bits, &all))
-        to->overflow = true;
+        total->overflow = true;
     else
-        add(to, tn_ceil_div(all, 8), 1, 1);
+        add(total, tn_ceil_div(all, 8), 1, 1);
 }
 
 enum { KINDS = TN_LANGUAGE_PARTS };
@@ -143,9 +143,9 @@ typedef struct {
     sum kept, largest; /* bytes of a token: what layers keep, and the largest of them whole */
 } totals;
 
-static void merge(sum *to, uint64_t times, const sum *from) {
-    to->overflow = to->overflow || from->overflow;
-    add(to, times, from->value, 1);
+static void merge(sum *target, uint64_t times, const sum *source) {
+    target->overflow = target->overflow || source->overflow;
+    add(target, times, source->value, 1);
 }
 
 /* Bytes per token that a layer keeps while it runs. */
@@ -287,8 +287,8 @@ tn_status tn_language_count_of(const tn_language_model *model, uint64_t sequence
     sum head = {0};
     add(&head, outputs_of(model), model->hidden, 1);
     const struct {
-        const sum *from;
-        uint64_t *to;
+        const sum *source;
+        uint64_t *target;
         const char *what;
     } result[] = {
         {&head, &count->head_macs, "multiply-adds of the output"},
@@ -310,12 +310,12 @@ tn_status tn_language_count_of(const tn_language_model *model, uint64_t sequence
         {&flops, &count->training_flops, "FLOPs"},
     };
     for (size_t i = 0; i < sizeof result / sizeof *result; i++) {
-        if (result[i].from->overflow)
+        if (result[i].source->overflow)
             return tn_fail(error, TN_OVERFLOW,
                            "%s of model %s are beyond 64 bits; a size in its file, or tokens of an example, "
                            "are too many",
                            result[i].what, model->name);
-        *result[i].to = result[i].from->value;
+        *result[i].target = result[i].source->value;
     }
     return TN_OK;
 }

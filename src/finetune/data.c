@@ -17,10 +17,10 @@ static tn_status read_name(const tn_csv *csv, size_t row, size_t column, const c
     const tn_csv_cell *cell = tn_csv_at(csv, row, column);
     size_t length = strlen(cell->text);
     if (length == 0)
-        return tn_fail_at(error, TN_INPUT, cell->at, "cell in column \"%s\" is empty; it must be a name",
-                          csv->head[column].text);
+        return tn_fail_at(error, TN_INPUT, cell->position,
+                          "cell in column \"%s\" is empty; it must be a name", csv->head[column].text);
     if (isspace((unsigned char)cell->text[0]) || isspace((unsigned char)cell->text[length - 1]))
-        return tn_fail_at(error, TN_INPUT, cell->at,
+        return tn_fail_at(error, TN_INPUT, cell->position,
                           "blanks around \"%s\"; names are compared letter by letter", cell->text);
     *name = cell->text;
     return TN_OK;
@@ -43,7 +43,7 @@ static bool same(const tn_finetune_group *group, const char *const *name) {
 }
 
 /* of[row] = the group of each row; counts the points of each. Rows of a group mostly stand together. */
-static tn_status sort_rows(const tn_csv *csv, const size_t *column, tn_finetune_data *data, size_t *of,
+static tn_status sort_rows(const tn_csv *csv, const size_t *column, tn_finetune_data *data, size_t *owner,
                            tn_error *error) {
     size_t last = 0;
     for (size_t row = 0; row < csv->rows; row++) {
@@ -53,36 +53,36 @@ static tn_status sort_rows(const tn_csv *csv, const size_t *column, tn_finetune_
         if (data->count == 0 || !same(&data->group[last], name))
             for (found = 0; found < data->count && !same(&data->group[found], name);) found++;
         if (found == TN_FINETUNE_MOST_GROUPS)
-            return tn_fail_at(error, TN_LIMIT, tn_csv_at(csv, row, 0)->at,
+            return tn_fail_at(error, TN_LIMIT, tn_csv_at(csv, row, 0)->position,
                               "more than %d groups in one file; split it", TN_FINETUNE_MOST_GROUPS);
         if (found == data->count)
             data->group[data->count++] = (tn_finetune_group){.gpu = name[GPU],
                                                              .model = name[MODEL],
                                                              .dataset = name[DATASET],
-                                                             .at = tn_csv_at(csv, row, 0)->at};
-        of[row] = last = found;
+                                                             .position = tn_csv_at(csv, row, 0)->position};
+        owner[row] = last = found;
         data->group[found].count++;
     }
     return TN_OK;
 }
 
 static tn_status read_groups(const tn_csv *csv, tn_arena *arena, tn_finetune_data *data, tn_error *error) {
-    size_t column[COLUMNS], *of;
+    size_t column[COLUMNS], *owner;
     *data = (tn_finetune_data){.file = csv->file};
     TN_TRY(tn_csv_columns(csv, column_name, COLUMNS, true, column, error));
     if (csv->rows == 0)
         return tn_fail_at(error, TN_INPUT, (tn_position){.file = csv->file, .line = 1, .column = 1},
                           "no measurements below the head row; at least two batch sizes are needed");
-    TN_TRY(TN_NEW(arena, csv->rows, &of, error));
+    TN_TRY(TN_NEW(arena, csv->rows, &owner, error));
     TN_TRY(TN_NEW(arena, csv->rows, &data->group, error));
-    TN_TRY(sort_rows(csv, column, data, of, error));
+    TN_TRY(sort_rows(csv, column, data, owner, error));
     for (size_t i = 0; i < data->count; i++) {
         tn_finetune_group *group = &data->group[i];
         TN_TRY(TN_NEW(arena, group->count, &group->point, error));
         group->count = 0;
     }
     for (size_t row = 0; row < csv->rows; row++) {
-        tn_finetune_group *group = &data->group[of[row]];
+        tn_finetune_group *group = &data->group[owner[row]];
         TN_TRY(read_point(csv, row, column, &group->point[group->count++], error));
     }
     return TN_OK;

@@ -28,7 +28,7 @@ typedef struct tn_finetune_group {
     const char *gpu, *model, *dataset;
     size_t count;
     tn_finetune_point *point;
-    tn_position at; /* of its first row */
+    tn_position position; /* of its first row */
 } tn_finetune_group;
 
 typedef struct tn_finetune_data {

@@ -48,10 +48,12 @@ static double put_law(tn_buffer *out, const tn_finetune_fit *fit, double largest
     double highest = 0;
     for (int i = 0; i <= CURVE; i++) {
         double batch = pow(largest * 1.25 + 1, (double)i / CURVE);
-        tn_finetune_interval at = tn_finetune_fitted(fit, batch, sparsity);
-        if (!isfinite(at.low) || !isfinite(at.high)) at.low = at.high = at.value;
-        tn_buffer_format(out, "%.17g %.17g %.17g %.17g\n", batch, at.value, at.low, at.high);
-        highest = fmax(highest, at.value);
+        tn_finetune_interval interval = tn_finetune_fitted(fit, batch, sparsity);
+        if (!isfinite(interval.low) || !isfinite(interval.high))
+            interval.low = interval.high = interval.value;
+        tn_buffer_format(out, "%.17g %.17g %.17g %.17g\n", batch, interval.value, interval.low,
+                         interval.high);
+        highest = fmax(highest, interval.value);
     }
     tn_buffer_text(out, "\n\n");
     return highest;
@@ -162,18 +164,19 @@ tn_status tn_finetune_batch_figure(const char *path, const char *heading, const 
         tn_define_text(&sheet.definition, name, text);
         for (int k = 0; k <= CURVE; k++) {
             double GB = least_GB + (most_GB - least_GB) * k / CURVE;
-            tn_batch_interval at = tn_batch_by_memory(&line[i].count, GB, &line[i].factor);
-            tn_buffer_format(&sheet.data, "%.17g %llu %llu %llu\n", GB, (unsigned long long)at.value,
-                             (unsigned long long)at.low, (unsigned long long)at.high);
+            tn_batch_interval interval = tn_batch_by_memory(&line[i].count, GB, &line[i].factor);
+            tn_buffer_format(&sheet.data, "%.17g %llu %llu %llu\n", GB, (unsigned long long)interval.value,
+                             (unsigned long long)interval.low, (unsigned long long)interval.high);
         }
         tn_buffer_text(&sheet.data, "\n\n");
     }
     for (size_t i = 0; i < count; i++) {
-        size_t of = 0;
-        while (of + 1 < lines &&
-               (line[of].sparsity != measured[i].sparsity || line[of].tokens != measured[i].sequence))
-            of++;
-        tn_buffer_format(&sheet.data, "%.17g %.17g %zu\n", measured[i].memory_GB, measured[i].batch, of + 1);
+        size_t owner = 0;
+        while (owner + 1 < lines &&
+               (line[owner].sparsity != measured[i].sparsity || line[owner].tokens != measured[i].sequence))
+            owner++;
+        tn_buffer_format(&sheet.data, "%.17g %.17g %zu\n", measured[i].memory_GB, measured[i].batch,
+                         owner + 1);
     }
     return draw(path, "finetune-batch", &sheet, error);
 }

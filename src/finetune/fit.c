@@ -73,11 +73,12 @@ static tn_status fit_step(const tn_finetune_point *point, size_t count, tn_finet
                           tn_error *error) {
     TN_TRY(tn_step_fit(point, count, NULL, &fit->step, error));
     for (int i = 0; i < TN_STEP_COEFFICIENTS; i++) {
-        double at = fit->step.parameter[i], gradient[TN_STEP_PARAMETERS] = {0};
+        double value = fit->step.parameter[i], gradient[TN_STEP_PARAMETERS] = {0};
         gradient[i] = 1;
         double half = tn_step_half_width(&fit->step, gradient);
-        fit->coefficient[i] = (tn_finetune_interval){
-            tn_step_coefficient(i, at), tn_step_coefficient(i, at - half), tn_step_coefficient(i, at + half)};
+        fit->coefficient[i] =
+            (tn_finetune_interval){tn_step_coefficient(i, value), tn_step_coefficient(i, value - half),
+                                   tn_step_coefficient(i, value + half)};
         fit->determined[i] = tn_step_determined(&fit->step, i);
     }
     return TN_OK;
@@ -104,8 +105,8 @@ tn_status tn_finetune_fit_group(const tn_finetune_group *group, tn_finetune_law 
     tn_error cause = {0};
     tn_status status = tn_finetune_fit_points(group->point, group->count, law, c3, fit, &cause);
     if (status == TN_OK) return TN_OK;
-    return tn_fail_at(error, status, group->at, "%s, %s, %s: %s", group->gpu, group->model, group->dataset,
-                      cause.message);
+    return tn_fail_at(error, status, group->position, "%s, %s, %s: %s", group->gpu, group->model,
+                      group->dataset, cause.message);
 }
 
 tn_finetune_interval tn_finetune_fitted(const tn_finetune_fit *fit, double batch, double sparsity) {

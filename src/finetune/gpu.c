@@ -32,7 +32,7 @@ typedef struct {
     tn_framework made;
     uint32_t origin; /* tn_origin */
     const char *source;
-    tn_position at;
+    tn_position position;
 } framework;
 
 typedef struct {
@@ -113,7 +113,7 @@ static const tn_field fields[] = {
     TN_KEY(TABLE, table_file, gpus, "GPUs by the names that measurements use", TN_REQUIRED,
            .sub = &row_schema),
     TN_KEY(MAPPING, table_file, framework, "what a training framework makes of them, for estimates",
-           .sub = &framework_schema, TN_SEEN(table_file, framework.at)),
+           .sub = &framework_schema, TN_SEEN(table_file, framework.position)),
 };
 const tn_schema tn_gpu_table_schema = TN_SCHEMA("gpu-table", table_file, fields);
 
@@ -126,48 +126,49 @@ static bool is_unverified(const tn_roofline *roofline, const tn_roofline_precisi
     return false;
 }
 
-static tn_status from_device(const row *from, tn_arena *arena, tn_gpu *gpu, tn_error *error) {
+static tn_status from_device(const row *source, tn_arena *arena, tn_gpu *gpu, tn_error *error) {
     tn_device *device;
     tn_roofline *roofline;
     const tn_roofline_precision *precision;
-    TN_TRY(tn_device_load(from->device, NULL, 0, arena, &device, error));
+    TN_TRY(tn_device_load(source->device, NULL, 0, arena, &device, error));
     TN_TRY(tn_roofline_of(device, arena, &roofline, error));
-    TN_TRY(tn_roofline_precision_find(roofline, from->precision, &precision, error));
+    TN_TRY(tn_roofline_precision_find(roofline, source->precision, &precision, error));
     if (roofline->memory_bytes == 0)
-        return tn_fail(error, TN_INPUT, "device %s says no memory_bytes", from->device);
+        return tn_fail(error, TN_INPUT, "device %s says no memory_bytes", source->device);
     gpu->memory_GB = (double)roofline->memory_bytes / 1e9;
     gpu->peak_TFLOPS = precision->peak_TFLOPS;
     gpu->bandwidth_GBps = roofline->bandwidth_GBps;
     gpu->figures_unverified = is_unverified(roofline, precision);
-    return tn_arena_format(arena, &gpu->figures_source, error, "device %s", from->device);
+    return tn_arena_format(arena, &gpu->figures_source, error, "device %s", source->device);
 }
 
-static tn_status make(const row *from, tn_position at, tn_arena *arena, tn_gpu *gpu, tn_error *error) {
-    *gpu = (tn_gpu){.name = from->name, .device = from->device, .link_GBps = from->link_GBps};
-    if ((from->device_at.line != 0) == (from->figures_at.line != 0))
-        return tn_fail_at(error, TN_INPUT, at, "gpu %s needs a device or figures, and only one of them",
-                          from->name);
-    if (from->device_at.line) {
+static tn_status make(const row *source, tn_position position, tn_arena *arena, tn_gpu *gpu,
+                      tn_error *error) {
+    *gpu = (tn_gpu){.name = source->name, .device = source->device, .link_GBps = source->link_GBps};
+    if ((source->device_at.line != 0) == (source->figures_at.line != 0))
+        return tn_fail_at(error, TN_INPUT, position, "gpu %s needs a device or figures, and only one of them",
+                          source->name);
+    if (source->device_at.line) {
         tn_error cause = {0};
-        tn_status status = from_device(from, arena, gpu, &cause);
+        tn_status status = from_device(source, arena, gpu, &cause);
         if (status != TN_OK) {
             char text[sizeof cause.file + sizeof cause.message + 32];
             tn_error_text(&cause, text, sizeof text);
-            return tn_fail_at(error, status, from->device_at, "%s", text);
+            return tn_fail_at(error, status, source->device_at, "%s", text);
         }
     } else {
-        gpu->memory_GB = from->figures.memory_GB;
-        gpu->peak_TFLOPS = from->figures.peak_TFLOPS;
-        gpu->bandwidth_GBps = from->figures.bandwidth_GBps;
-        gpu->figures_source = from->figures.source;
-        gpu->figures_unverified = from->figures.origin == TN_UNVERIFIED;
+        gpu->memory_GB = source->figures.memory_GB;
+        gpu->peak_TFLOPS = source->figures.peak_TFLOPS;
+        gpu->bandwidth_GBps = source->figures.bandwidth_GBps;
+        gpu->figures_source = source->figures.source;
+        gpu->figures_unverified = source->figures.origin == TN_UNVERIFIED;
     }
-    if (from->price_at.line) {
-        gpu->usd_per_hour = from->price.usd_per_hour;
-        gpu->price_unverified = from->price.origin == TN_UNVERIFIED;
-        gpu->price_origin = tn_origin_names[from->price.origin];
-        gpu->price_source = from->price.source;
-        gpu->price_date = from->price.date;
+    if (source->price_at.line) {
+        gpu->usd_per_hour = source->price.usd_per_hour;
+        gpu->price_unverified = source->price.origin == TN_UNVERIFIED;
+        gpu->price_origin = tn_origin_names[source->price.origin];
+        gpu->price_source = source->price.source;
+        gpu->price_date = source->price.date;
     }
     return TN_OK;
 }
@@ -184,8 +185,8 @@ tn_status tn_gpu_table_load(const char *name, tn_arena *arena, tn_gpu_table *tab
     tn_gpu_table made = {.file = path, .count = file.gpus.count};
     TN_TRY(TN_NEW(arena, made.count, &made.gpu, error));
     for (size_t i = 0; i < made.count; i++)
-        TN_TRY(make(&rows[i], list->key[i]->at, arena, &made.gpu[i], error));
-    if (file.framework.at.line) {
+        TN_TRY(make(&rows[i], list->key[i]->position, arena, &made.gpu[i], error));
+    if (file.framework.position.line) {
         made.framework = file.framework.made;
         made.framework.source = file.framework.source;
         made.framework.given = true;
@@ -204,14 +205,15 @@ tn_status tn_gpu_find(const tn_gpu_table *table, const char *name, const tn_gpu 
     const char *near = NULL;
     const tn_gpu *of_device = NULL, *shortened = NULL;
     for (size_t i = 0; i < table->count; i++) {
-        const tn_gpu *of = &table->gpu[i];
-        if (strcasecmp(of->name, name) == 0) {
-            *gpu = of;
+        const tn_gpu *this_gpu = &table->gpu[i];
+        if (strcasecmp(this_gpu->name, name) == 0) {
+            *gpu = this_gpu;
             return TN_OK;
         }
-        if (!of_device && of->device && strcasecmp(of->device, name) == 0) of_device = of;
-        if (!shortened && is_short_name(of, name)) shortened = of;
-        const char *const nearer[] = {near ? near : of->name, of->name, of->device ? of->device : of->name};
+        if (!of_device && this_gpu->device && strcasecmp(this_gpu->device, name) == 0) of_device = this_gpu;
+        if (!shortened && is_short_name(this_gpu, name)) shortened = this_gpu;
+        const char *const nearer[] = {near ? near : this_gpu->name, this_gpu->name,
+                                      this_gpu->device ? this_gpu->device : this_gpu->name};
         near = tn_suggest(name, nearer, 3);
     }
     *gpu = of_device ? of_device : shortened;

@@ -169,7 +169,7 @@ static tn_status check_adapters(const tn_language_model *model, const tn_yaml *t
         (a->router && feeds && model->feed_forward.experts > 1))
         return TN_OK;
     return tn_fail_at(
-        error, TN_INPUT, adapters ? adapters->at : training->at,
+        error, TN_INPUT, adapters ? adapters->position : training->position,
         "method lora trains nothing, as no layer has adapters; set attention, state_space, feed_forward or "
         "router of training.adapters to true: {rank: 16, attention: true, feed_forward: true}");
 }
@@ -178,12 +178,13 @@ static tn_status check(const tn_language_model *model, const tn_yaml *root, tn_e
     const tn_language_feed_forward *f = &model->feed_forward;
     const tn_yaml *node = tn_yaml_get(root, "feed_forward");
     if (f->active > f->experts)
-        return tn_fail_at(error, TN_INPUT, node->at, "%llu active of %llu experts; active can't be more",
-                          (unsigned long long)f->active, (unsigned long long)f->experts);
+        return tn_fail_at(error, TN_INPUT, node->position,
+                          "%llu active of %llu experts; active can't be more", (unsigned long long)f->active,
+                          (unsigned long long)f->experts);
     const tn_language_attention *a = &model->attention;
     node = tn_yaml_get(root, "attention");
     if (a->heads % a->kv_heads != 0)
-        return tn_fail_at(error, TN_INPUT, node ? node->at : root->at,
+        return tn_fail_at(error, TN_INPUT, node ? node->position : root->position,
                           "%llu heads share %llu kv_heads; kv_heads must divide heads",
                           (unsigned long long)a->heads, (unsigned long long)a->kv_heads);
     return check_adapters(model, tn_yaml_get(root, "training"), error);
@@ -273,7 +274,7 @@ static tn_status find_family(const tn_yaml *config, const family **found, tn_err
     const char *names[FAMILIES];
     const tn_yaml *type = config->kind == TN_YAML_MAPPING ? tn_yaml_get(config, "model_type") : NULL;
     if (!type || type->kind != TN_YAML_SCALAR)
-        return tn_fail_at(error, TN_INPUT, config->at,
+        return tn_fail_at(error, TN_INPUT, config->position,
                           "no \"model_type\", by which a checkpoint's config.json says its family");
     for (size_t i = 0; i < FAMILIES; i++) {
         names[i] = families[i].name;
@@ -281,7 +282,7 @@ static tn_status find_family(const tn_yaml *config, const family **found, tn_err
         if (strcmp(type->text, names[i]) == 0) return TN_OK;
     }
     char told[128];
-    return tn_fail_at(error, TN_INPUT, type->at, "model_type '%.60s' is no family that is known; %s",
+    return tn_fail_at(error, TN_INPUT, type->position, "model_type '%.60s' is no family that is known; %s",
                       type->text, tn_suggestion(type->text, names, FAMILIES, told, sizeof told));
 }
 
@@ -295,13 +296,14 @@ static tn_status read_size(const tn_yaml *config, int which, uint64_t fallback, 
             continue;
         if (value->kind != TN_YAML_SCALAR || value->quoted ||
             tn_read_count(value->text, size) != TN_NUMBER_OK || *size == 0 || *size > most_size)
-            return tn_fail_at(error, TN_INPUT, value->at, "\"%s\" must be a whole number from 1 to %llu", key,
+            return tn_fail_at(error, TN_INPUT, value->position,
+                              "\"%s\" must be a whole number from 1 to %llu", key,
                               (unsigned long long)most_size);
         return TN_OK;
     }
     *size = fallback;
     if (fallback) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, config->at, "no \"%s\", which this family of models has",
+    return tn_fail_at(error, TN_INPUT, config->position, "no \"%s\", which this family of models has",
                       size_keys[which][0]);
 }
 
@@ -312,7 +314,7 @@ static tn_status read_sizes(const tn_yaml *config, const family *f, uint64_t siz
     TN_TRY(read_size(config, HEADS, 0, &size[HEADS], error));
     TN_TRY(read_size(config, KV_HEADS, size[HEADS], &size[KV_HEADS], error));
     if (size[HIDDEN] < size[HEADS] && !tn_yaml_get(config, "head_dim"))
-        return tn_fail_at(error, TN_INPUT, config->at, "more heads than the width has elements");
+        return tn_fail_at(error, TN_INPUT, config->position, "more heads than the width has elements");
     TN_TRY(read_size(config, HEAD_SIZE, size[HIDDEN] / size[HEADS], &size[HEAD_SIZE], error));
     TN_TRY(read_size(config, INNER, f->biases ? 4 * size[HIDDEN] : 0, &size[INNER], error));
     TN_TRY(read_size(config, EXPERTS, 1, &size[EXPERTS], error));
@@ -391,7 +393,7 @@ static tn_status read_hub_config(const tn_yaml *config, tn_arena *arena, tn_yaml
     TN_TRY(read_sizes(config, f, size, error));
     write_file(config, f, size, &text);
     tn_status status = text.status == TN_OK
-                           ? tn_yaml_parse(config->at.file, text.data, text.length, arena, tree, error)
+                           ? tn_yaml_parse(config->position.file, text.data, text.length, arena, tree, error)
                            : tn_fail(error, text.status, "no memory for a language model");
     tn_buffer_free(&text);
     return status;
@@ -420,7 +422,7 @@ tn_status tn_language_model_load(const char *name, const char *const *set, size_
     TN_TRY(load_tree(name, arena, &root, error));
     if (!own_tree(root))
         return tn_fail_at(
-            error, TN_INPUT, root->at,
+            error, TN_INPUT, root->position,
             "this is a model of kind model without a language_model, which fine-tuning needs, or one of "
             "kind language-model");
     root = own_tree(root);

@@ -156,20 +156,20 @@ void tn_step_coefficients(const double parameter[TN_STEP_PARAMETERS],
 
 double tn_step_log_throughput(const double parameter[TN_STEP_PARAMETERS], const tn_finetune_point *point,
                               double gradient[TN_STEP_PARAMETERS]) {
-    double c[TN_STEP_COEFFICIENTS], by[TN_STEP_COEFFICIENTS];
+    double c[TN_STEP_COEFFICIENTS], factor[TN_STEP_COEFFICIENTS];
     tn_step_coefficients(parameter, c);
     c[TN_STEP_FIXED_S] *= exp(-parameter[TN_STEP_BANDWIDTH_EXPONENT] * point->log_bandwidth);
     c[TN_STEP_QUERY_S] *= exp(-parameter[TN_STEP_PEAK_EXPONENT] * point->log_peak);
-    double log_seconds = tn_step_log_seconds(c, point->batch, point->sparsity, gradient ? by : NULL);
+    double log_seconds = tn_step_log_seconds(c, point->batch, point->sparsity, gradient ? factor : NULL);
     if (gradient) {
         double g = c[TN_STEP_EXPERT_FIXED], h = c[TN_STEP_EXPERT_QUERY], w = c[TN_STEP_AHEAD];
-        gradient[TN_STEP_FIXED_S] = -by[TN_STEP_FIXED_S] * c[TN_STEP_FIXED_S];
-        gradient[TN_STEP_QUERY_S] = -by[TN_STEP_QUERY_S] * c[TN_STEP_QUERY_S];
-        gradient[TN_STEP_EXPERT_FIXED] = -by[TN_STEP_EXPERT_FIXED] * g * (1 - g);
-        gradient[TN_STEP_EXPERT_QUERY] = -by[TN_STEP_EXPERT_QUERY] * h * (1 - h);
-        gradient[TN_STEP_SHARPNESS] = -by[TN_STEP_SHARPNESS] * (c[TN_STEP_SHARPNESS] - 1);
-        gradient[TN_STEP_CHOICES] = -by[TN_STEP_CHOICES] * c[TN_STEP_CHOICES];
-        gradient[TN_STEP_AHEAD] = -by[TN_STEP_AHEAD] * w * (1 - w);
+        gradient[TN_STEP_FIXED_S] = -factor[TN_STEP_FIXED_S] * c[TN_STEP_FIXED_S];
+        gradient[TN_STEP_QUERY_S] = -factor[TN_STEP_QUERY_S] * c[TN_STEP_QUERY_S];
+        gradient[TN_STEP_EXPERT_FIXED] = -factor[TN_STEP_EXPERT_FIXED] * g * (1 - g);
+        gradient[TN_STEP_EXPERT_QUERY] = -factor[TN_STEP_EXPERT_QUERY] * h * (1 - h);
+        gradient[TN_STEP_SHARPNESS] = -factor[TN_STEP_SHARPNESS] * (c[TN_STEP_SHARPNESS] - 1);
+        gradient[TN_STEP_CHOICES] = -factor[TN_STEP_CHOICES] * c[TN_STEP_CHOICES];
+        gradient[TN_STEP_AHEAD] = -factor[TN_STEP_AHEAD] * w * (1 - w);
         gradient[TN_STEP_BANDWIDTH_EXPONENT] = -gradient[TN_STEP_FIXED_S] * point->log_bandwidth;
         gradient[TN_STEP_PEAK_EXPONENT] = -gradient[TN_STEP_QUERY_S] * point->log_peak;
     }
@@ -228,10 +228,10 @@ static int derivatives(const gsl_vector *x, void *data, gsl_matrix *jacobian) {
 static void set_priors(problem *p) {
     double shortest = INFINITY, least = INFINITY;
     for (size_t i = 0; i < p->count; i++) {
-        const tn_finetune_point *at = &p->point[i];
-        double seconds = at->batch / at->queries_per_s;
+        const tn_finetune_point *point = &p->point[i];
+        double seconds = point->batch / point->queries_per_s;
         shortest = fmin(shortest, seconds);
-        least = fmin(least, seconds / at->batch / (1.0 / 3 + 2.0 / 3 * at->sparsity));
+        least = fmin(least, seconds / point->batch / (1.0 / 3 + 2.0 / 3 * point->sparsity));
     }
     static const struct {
         int parameter;

@@ -37,10 +37,10 @@ tn_status tn_query_lengths_load(const char *path, double longest, tn_arena *aren
     return TN_OK;
 }
 
-/* The length that a share `at` of all queries does not exceed, by median and spread. */
-static double quantile(const tn_query_lengths *l, double at) {
+/* The length that a share `point` of all queries does not exceed, by median and spread. */
+static double quantile(const tn_query_lengths *l, double point) {
     double most = fmin(l->longest, TN_QUERY_LENGTHS_MOST);
-    return fmin(most, l->median * exp(l->spread * gsl_cdf_ugaussian_Pinv(at)));
+    return fmin(most, l->median * exp(l->spread * gsl_cdf_ugaussian_Pinv(point)));
 }
 
 /* The integral of the quantile of the longest of `batch`: its value at the middles of equal shares. */

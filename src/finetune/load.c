@@ -38,8 +38,8 @@ static tn_status read_rows(const tn_csv *csv, const size_t column[2], bool share
         double value;
         TN_TRY(tn_csv_count(csv, row, column[0], 0, load->experts - 1, &expert, error));
         if (load->share[expert] >= 0)
-            return tn_fail_at(error, TN_INPUT, tn_csv_at(csv, row, column[0])->at, "expert %llu stands twice",
-                              (unsigned long long)expert);
+            return tn_fail_at(error, TN_INPUT, tn_csv_at(csv, row, column[0])->position,
+                              "expert %llu stands twice", (unsigned long long)expert);
         if (shares)
             TN_TRY(tn_csv_real(csv, row, column[1], 0, 1, &value, error));
         else {
@@ -51,7 +51,7 @@ static tn_status read_rows(const tn_csv *csv, const size_t column[2], bool share
     }
     for (uint64_t i = 0; i < load->experts; i++)
         if (load->share[i] < 0)
-            return tn_fail_at(error, TN_INPUT, csv->head[column[0]].at,
+            return tn_fail_at(error, TN_INPUT, csv->head[column[0]].position,
                               "expert %llu is missing; there are 0 to %llu", (unsigned long long)i,
                               (unsigned long long)(load->experts - 1));
     return TN_OK;
@@ -69,7 +69,7 @@ tn_status tn_expert_load_read(const char *path, uint64_t experts, uint64_t activ
     TN_TRY(read_rows(&csv, column, shares, load, &sum, error));
     if (shares ? fabs(sum - 1) > 1e-6 : sum == 0)
         return tn_fail_at(
-            error, TN_INPUT, csv.head[column[1]].at,
+            error, TN_INPUT, csv.head[column[1]].position,
             shares ? "shares sum to %.9g; they must sum to 1" : "tokens sum to %g; a router sends some", sum);
     for (size_t row = 0; row < csv.rows; row++) {
         uint64_t expert;
@@ -77,7 +77,7 @@ tn_status tn_expert_load_read(const char *path, uint64_t experts, uint64_t activ
         load->share[expert] /= sum;
         if (load->share[expert] * (double)active > 1 + 1e-9)
             return tn_fail_at(
-                error, TN_INPUT, tn_csv_at(&csv, row, column[1])->at,
+                error, TN_INPUT, tn_csv_at(&csv, row, column[1])->position,
                 "a share of %.4g; a token that chooses %llu experts gives one at most 1/%llu of its choices",
                 load->share[expert], (unsigned long long)active, (unsigned long long)active);
     }

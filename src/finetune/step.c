@@ -34,7 +34,7 @@ typedef struct {
     const tn_language_training *training;
     double tokens;  /* of the batch */
     double touched; /* experts of a layer */
-    tn_step_kernels *to;
+    tn_step_kernels *target;
 } setting;
 
 /* Of a forward pass: launches, multiply-adds, bytes of weights and of activations; trained: multiply-adds of weights that have
@@ -46,7 +46,7 @@ typedef struct {
 static void add(const setting *s, const char *layer, const char *name, bool again, forward f) {
     bool twice = again && s->training->checkpointing;
     if (f.launches == 0 && f.macs == 0 && f.weight_bytes == 0 && f.activation_bytes == 0) return;
-    tn_step_kernel *k = &s->to->kernel[s->to->count++];
+    tn_step_kernel *k = &s->target->kernel[s->target->count++];
     *k = (tn_step_kernel){.layer = layer, .name = name};
     const tn_step_effort once = {.launches = f.launches,
                                  .operations = 2 * f.macs,
@@ -148,7 +148,7 @@ static void add_feed_forward(const setting *s, const tn_language_part *p) {
 
 static void add_update(const setting *s, const tn_language_count *count) {
     const tn_language_training *t = s->training;
-    tn_step_kernel *k = &s->to->kernel[s->to->count++];
+    tn_step_kernel *k = &s->target->kernel[s->target->count++];
     double bits =
         2.0 * (double)t->gradient_bits + 2.0 * (double)t->optimizer_bits + 2.0 * s->model->matrix_bits;
     *k = (tn_step_kernel){.layer = "all trained", .name = "update"};
@@ -224,8 +224,8 @@ void tn_effort_seconds(const tn_step_effort *effort, const tn_step_kernels *kern
                                      .update = effort->update_bytes / bytes_per_s};
 }
 
-double tn_device_seconds(const tn_step_effort_time *of) {
-    return of->products + of->few_rows + of->weights + of->activations + of->update;
+double tn_device_seconds(const tn_step_effort_time *time) {
+    return time->products + time->few_rows + time->weights + time->activations + time->update;
 }
 
 /* The parts of a step with queries of `tokens` tokens. */
@@ -240,15 +240,15 @@ static tn_status reckon(const tn_finetune_work *work, const tn_gpu *gpu, uint64_
     for (size_t i = 0; i < kernels.count; i++)
         for (int stage = 0; stage < TN_STAGES; stage++) {
             const tn_step_effort *effort = &kernels.kernel[i].stage[stage];
-            tn_step_effort_time of;
-            tn_effort_seconds(effort, &kernels, work->model, gpu, work->framework, &of);
+            tn_step_effort_time time;
+            tn_effort_seconds(effort, &kernels, work->model, gpu, work->framework, &time);
             made.kernels += effort->launches;
-            made.host_s += of.host;
-            made.products_s += of.products + of.few_rows;
-            made.weights_s += of.weights;
-            made.activations_s += of.activations;
-            made.optimizer_s += of.update;
-            device += tn_device_seconds(&of);
+            made.host_s += time.host;
+            made.products_s += time.products + time.few_rows;
+            made.weights_s += time.weights;
+            made.activations_s += time.activations;
+            made.optimizer_s += time.update;
+            device += tn_device_seconds(&time);
         }
     made.communication_s = communication_seconds(work, gpu, &count);
     made.seconds.value =
@@ -279,8 +279,8 @@ static tn_status reckon_slow(const tn_finetune_work *work, const tn_gpu *gpu, ui
 }
 
 /* By how much, as a logarithm, throughput rises from one to the other; at least 0. */
-static double rise(const tn_finetune_estimate *from, const tn_finetune_estimate *to) {
-    return fmax(0, log(to->queries_per_s.value / from->queries_per_s.value));
+static double rise(const tn_finetune_estimate *source, const tn_finetune_estimate *target) {
+    return fmax(0, log(target->queries_per_s.value / source->queries_per_s.value));
 }
 
 /* The range from what throughput may be lower and higher by, as logarithms. Communication may be hidden, or be added. */
@@ -358,8 +358,8 @@ typedef struct {
     double seconds;
 } timed_step;
 
-static double seconds_of(const tn_step_effort_time *of) {
-    return of->host + tn_device_seconds(of);
+static double seconds_of(const tn_step_effort_time *time) {
+    return time->host + tn_device_seconds(time);
 }
 
 /* Where the host does not wait it runs ahead: of what launches take, only what they exceed all kernels by is waited for, by
@@ -368,9 +368,9 @@ static void run_ahead(timed_step *s, double host, double device) {
     double exceeding = 0, waited = fmax(0, host - device);
     for (size_t i = 0; i < s->kernels.count; i++)
         for (int stage = 0; stage < TN_STAGES; stage++) {
-            tn_step_effort_time *of = &s->time[i][stage];
-            of->host = fmax(0, of->host - tn_device_seconds(of));
-            exceeding += of->host;
+            tn_step_effort_time *time = &s->time[i][stage];
+            time->host = fmax(0, time->host - tn_device_seconds(time));
+            exceeding += time->host;
         }
     for (size_t i = 0; i < s->kernels.count && exceeding > 0; i++)
         for (int stage = 0; stage < TN_STAGES; stage++) s->time[i][stage].host *= waited / exceeding;
@@ -380,11 +380,11 @@ static void put_times(timed_step *s) {
     double host = 0, device = 0;
     for (size_t i = 0; i < s->kernels.count; i++)
         for (int stage = 0; stage < TN_STAGES; stage++) {
-            tn_step_effort_time *of = &s->time[i][stage];
+            tn_step_effort_time *time = &s->time[i][stage];
             tn_effort_seconds(&s->kernels.kernel[i].stage[stage], &s->kernels, s->work->model, s->gpu,
-                              s->work->framework, of);
-            host += of->host;
-            device += tn_device_seconds(of);
+                              s->work->framework, time);
+            host += time->host;
+            device += tn_device_seconds(time);
         }
     s->seconds = s->kernels.waits ? host + device : fmax(host, device);
     if (!s->kernels.waits) run_ahead(s, host, device);
@@ -398,15 +398,15 @@ static tn_status reckon_groups(const tn_finetune_work *work, const tn_gpu *gpu, 
     return TN_OK;
 }
 
-static const char *limit_of(const tn_step_effort_time *of) {
+static const char *limit_of(const tn_step_effort_time *time) {
     const struct {
         double seconds;
         const char *name;
     } part[] = {
-        {of->host, "launches"},
-        {of->products, "products"},
-        {of->few_rows, "few rows"},
-        {of->weights + of->activations + of->update, "bandwidth"},
+        {time->host, "launches"},
+        {time->products, "products"},
+        {time->few_rows, "few rows"},
+        {time->weights + time->activations + time->update, "bandwidth"},
     };
     size_t most = 0;
     for (size_t i = 1; i < sizeof part / sizeof *part; i++)
@@ -414,13 +414,13 @@ static const char *limit_of(const tn_step_effort_time *of) {
     return part[most].name;
 }
 
-static void add_times(tn_step_effort_time *to, const tn_step_effort_time *of) {
-    to->host += of->host;
-    to->products += of->products;
-    to->few_rows += of->few_rows;
-    to->weights += of->weights;
-    to->activations += of->activations;
-    to->update += of->update;
+static void add_times(tn_step_effort_time *target, const tn_step_effort_time *time) {
+    target->host += time->host;
+    target->products += time->products;
+    target->few_rows += time->few_rows;
+    target->weights += time->weights;
+    target->activations += time->activations;
+    target->update += time->update;
 }
 
 /* The row of all groups and stages that belong to it. */

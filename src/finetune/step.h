@@ -132,7 +132,7 @@ typedef struct tn_step_effort_time {
 void tn_effort_seconds(const tn_step_effort *effort, const tn_step_kernels *kernels,
                        const tn_language_model *model, const tn_gpu *gpu, const tn_framework *framework,
                        tn_step_effort_time *seconds);
-double tn_device_seconds(const tn_step_effort_time *of); /* all but the host's, one after the other */
+double tn_device_seconds(const tn_step_effort_time *time); /* all but the host's, one after the other */
 
 /* Inside a step: its time by stage, by layer and by kernel, how well each uses the GPU and what limits it. The sum is the
  * estimated step; what limits a kernel is the part of its time that is largest. */

@@ -25,7 +25,7 @@ static tn_status find_gpus(const tn_finetune_data *data, const tn_gpu_table *tab
         if (strcmp(group->model, data->group[0].model) != 0 ||
             strcmp(group->dataset, data->group[0].dataset) != 0)
             return tn_fail_at(
-                error, TN_INPUT, group->at,
+                error, TN_INPUT, group->position,
                 "measurements of more than one model or data set; a transfer needs one of each");
         TN_TRY(tn_gpu_find(table, group->gpu, &gpu[i], error));
         transfer->points += group->count;
@@ -49,7 +49,7 @@ tn_status tn_transfer_fit(const tn_finetune_data *data, const tn_gpu_table *tabl
             all[count++] = seen(data->group[i].point[j], gpu[i], made.reference);
     tn_error cause = {0};
     tn_status status = tn_step_fit(all, count, NULL, &made.estimate, &cause);
-    if (status != TN_OK) return tn_fail_at(error, status, data->group[0].at, "%s", cause.message);
+    if (status != TN_OK) return tn_fail_at(error, status, data->group[0].position, "%s", cause.message);
     made.spread = new_gpu_deviation;
     made.spread_degrees = new_gpu_weight;
     *transfer = made;
@@ -92,15 +92,15 @@ tn_status tn_transfer_hold_out(const tn_finetune_data *data, const tn_gpu_table 
     for (size_t i = 0; i < data->count && data->count > 1; i++) {
         const tn_finetune_group *left = &data->group[i];
         tn_finetune_data rest;
-        tn_transfer from;
+        tn_transfer source;
         const tn_gpu *gpu;
         TN_TRY(tn_finetune_without(data, left->gpu, arena, &rest, error));
         TN_TRY(tn_gpu_find(table, left->gpu, &gpu, error));
-        tn_status status = tn_transfer_fit(&rest, table, arena, &from, error);
+        tn_status status = tn_transfer_fit(&rest, table, arena, &source, error);
         if (status == TN_INPUT) continue; /* the others determine no law */
         TN_TRY(status);
         tn_transfer_error *made = &(*errors)[(*count)++];
-        *made = tn_transfer_compare(&from, gpu, left);
+        *made = tn_transfer_compare(&source, gpu, left);
         square += made->relative_rmse * made->relative_rmse;
     }
     transfer->spread_degrees = (double)*count + new_gpu_weight;
@@ -122,14 +122,14 @@ tn_status tn_transfer_largest_batch(const tn_finetune_data *data, const tn_gpu_t
     double nearest = INFINITY;
     *batch = 0;
     for (size_t i = 0; i < data->count; i++) {
-        const tn_gpu *from;
+        const tn_gpu *source;
         double measured = largest_measured(&data->group[i], sparsity);
         if (measured == 0) continue;
-        TN_TRY(tn_gpu_find(table, data->group[i].gpu, &from, error));
-        double distance = fabs(log(from->memory_GB / gpu->memory_GB));
-        if (from->memory_GB <= model_GB || !(distance < nearest)) continue;
+        TN_TRY(tn_gpu_find(table, data->group[i].gpu, &source, error));
+        double distance = fabs(log(source->memory_GB / gpu->memory_GB));
+        if (source->memory_GB <= model_GB || !(distance < nearest)) continue;
         nearest = distance;
-        *batch = floor(fmax(0, measured * (gpu->memory_GB - model_GB) / (from->memory_GB - model_GB)));
+        *batch = floor(fmax(0, measured * (gpu->memory_GB - model_GB) / (source->memory_GB - model_GB)));
     }
     return TN_OK;
 }

@@ -328,16 +328,16 @@ typedef struct table {
 } table;
 
 /* Takes the place of the last: each side of the others keeps the better one. */
-static void close_tensor(table *t, uint32_t at) {
-    size_t low = (size_t)1 << at, half = (size_t)1 << (t->open - 1);
-    for (size_t to = 0; to < half; to++) {
-        size_t zero = (to & (low - 1)) | (to & ~(low - 1)) << 1;
+static void close_tensor(table *t, uint32_t index) {
+    size_t low = (size_t)1 << index, half = (size_t)1 << (t->open - 1);
+    for (size_t target = 0; target < half; target++) {
+        size_t zero = (target & (low - 1)) | (target & ~(low - 1)) << 1;
         const double *a = t->cut + zero * t->counts, *b = t->cut + (zero | low) * t->counts;
-        double *best = t->cut + to * t->counts;
+        double *best = t->cut + target * t->counts;
         for (uint32_t k = 0; k < t->counts; k++) best[k] = fmin(a[k], b[k]);
     }
     t->open--;
-    memmove(&t->tensor[at], &t->tensor[at + 1], (t->open - at) * sizeof *t->tensor);
+    memmove(&t->tensor[index], &t->tensor[index + 1], (t->open - index) * sizeof *t->tensor);
 }
 
 static void open_tensor(table *t, const layout *l, uint32_t next) {
@@ -345,11 +345,11 @@ static void open_tensor(table *t, const layout *l, uint32_t next) {
     double all = 0, bits[OPEN_MOST + 1];
     for (uint32_t j = 0; j < t->open; j++) all += bits[j] = weight_of(l, next, t->tensor[j]);
     for (size_t side = 0; side < sides; side++) {
-        const double *from = t->cut + side * t->counts;
+        const double *source = t->cut + side * t->counts;
         double *one = t->cut + (side + sides) * t->counts, ones = 0;
         for (uint32_t j = 0; j < t->open; j++) ones += side >> j & 1 ? bits[j] : 0;
         one[0] = INFINITY;
-        for (uint32_t k = 1; k < t->counts; k++) one[k] = from[k - 1] + (all - ones);
+        for (uint32_t k = 1; k < t->counts; k++) one[k] = source[k - 1] + (all - ones);
         for (uint32_t k = 0; k < t->counts; k++) t->cut[side * t->counts + k] += ones;
     }
     t->tensor[t->open++] = next;

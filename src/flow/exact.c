@@ -177,21 +177,21 @@ static tn_status offer(engine *e, uint32_t a, uint32_t b) {
     if (tn_saturating_add(cost, others) > e->bound) return TN_OK;
     TN_TRY(find_union(e, &e->node[a], &e->node[b], cost, &number));
     if (number == NONE) return TN_OK;
-    node *to = &e->node[number];
-    if (cost > to->cost) return TN_OK;
-    uint64_t largest = tn_greatest(to->size, tn_greatest(e->node[a].largest, e->node[b].largest));
-    bool cheaper = cost < to->cost;
-    if (!cheaper && largest >= to->largest) return TN_OK;
-    to->cost = cost;
-    to->largest = largest;
-    to->left = turned ? b : a;
-    to->right = turned ? a : b;
-    if (to->set == e->problem->all) {
+    node *item = &e->node[number];
+    if (cost > item->cost) return TN_OK;
+    uint64_t largest = tn_greatest(item->size, tn_greatest(e->node[a].largest, e->node[b].largest));
+    bool cheaper = cost < item->cost;
+    if (!cheaper && largest >= item->largest) return TN_OK;
+    item->cost = cost;
+    item->largest = largest;
+    item->left = turned ? b : a;
+    item->right = turned ? a : b;
+    if (item->set == e->problem->all) {
         e->full = number;
         e->bound = cost;
     }
     if (!cheaper) return TN_OK;
-    tn_queued entry = {.key = tn_saturating_add(cost, to->ahead), .second = cost, .number = number};
+    tn_queued entry = {.key = tn_saturating_add(cost, item->ahead), .second = cost, .number = number};
     return tn_queue_push(&e->waiting, entry, e->arena, e->error);
 }
 
@@ -272,10 +272,10 @@ static uint64_t least_beside(const engine *e, const node *a, const node *b) {
 }
 
 static bool may_pay(const engine *e, const node *a, const node *b, uint64_t need, uint64_t least) {
-    uint64_t beside = least_beside(e, a, b);
-    if (beside > e->bound) return false;
+    uint64_t extra = least_beside(e, a, b);
+    if (extra > e->bound) return false;
     least = tn_saturating_add(least, tn_saturating_add(a->cost, b->cost));
-    if (least <= e->bound && tn_saturating_add(beside, need) <= e->bound) return true;
+    if (least <= e->bound && tn_saturating_add(extra, need) <= e->bound) return true;
     return some_input_takes_both(e, a, b, need);
 }
 

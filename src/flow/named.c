@@ -20,15 +20,16 @@ typedef struct trees_of_set {
     ranked tree[TN_CHEAPEST_MOST];
 } trees_of_set;
 
-static void insert(trees_of_set *of, ranked next) {
-    uint32_t at = of->count < TN_CHEAPEST_MOST ? of->count++ : TN_CHEAPEST_MOST - 1;
-    for (; at > 0 && of->tree[at - 1].macs > next.macs; at--) of->tree[at] = of->tree[at - 1];
-    of->tree[at] = next;
+static void insert(trees_of_set *trees, ranked next) {
+    uint32_t index = trees->count < TN_CHEAPEST_MOST ? trees->count++ : TN_CHEAPEST_MOST - 1;
+    for (; index > 0 && trees->tree[index - 1].macs > next.macs; index--)
+        trees->tree[index] = trees->tree[index - 1];
+    trees->tree[index] = next;
 }
 
 /* What a tree may cost to be kept. */
-static uint64_t bar(const trees_of_set *of) {
-    return of->count < TN_CHEAPEST_MOST ? UINT64_MAX : of->tree[of->count - 1].macs;
+static uint64_t bar(const trees_of_set *trees) {
+    return trees->count < TN_CHEAPEST_MOST ? UINT64_MAX : trees->tree[trees->count - 1].macs;
 }
 
 static void try_split(const tn_problem *problem, trees_of_set *all, uint32_t set, uint32_t half) {
@@ -63,10 +64,10 @@ static void find(const tn_problem *problem, trees_of_set *all) {
 /* Returns the tensor that the tree makes. */
 static uint32_t cheapest_write_tree(const trees_of_set *all, uint32_t set, uint32_t place, tn_tree *tree,
                                     uint32_t *merges) {
-    const ranked *of = &all[set].tree[place];
+    const ranked *entry = &all[set].tree[place];
     if ((set & (set - 1)) == 0) return (uint32_t)__builtin_ctz(set);
-    uint32_t a = cheapest_write_tree(all, of->half, of->place, tree, merges);
-    uint32_t b = cheapest_write_tree(all, set ^ of->half, of->other_place, tree, merges);
+    uint32_t a = cheapest_write_tree(all, entry->half, entry->place, tree, merges);
+    uint32_t b = cheapest_write_tree(all, set ^ entry->half, entry->other_place, tree, merges);
     tree->merge[*merges] = (tn_merge){a, b};
     return tree->tensors + (*merges)++;
 }
@@ -163,14 +164,14 @@ static uint32_t merge(writer *w, uint32_t a, uint32_t b) {
 }
 
 /* Merges cores from, from+1, .., from+count-1 onto `tensor`, one after the other. */
-static uint32_t merge_up(writer *w, uint32_t tensor, uint32_t from, uint32_t count) {
-    for (uint32_t k = 0; k < count; k++) tensor = merge(w, tensor, core(from + k));
+static uint32_t merge_up(writer *w, uint32_t tensor, uint32_t start, uint32_t count) {
+    for (uint32_t k = 0; k < count; k++) tensor = merge(w, tensor, core(start + k));
     return tensor;
 }
 
 /* The same in the order from+count-1, .., from. */
-static uint32_t merge_down(writer *w, uint32_t tensor, uint32_t from, uint32_t count) {
-    for (uint32_t k = count; k > 0; k--) tensor = merge(w, tensor, core(from + k - 1));
+static uint32_t merge_down(writer *w, uint32_t tensor, uint32_t start, uint32_t count) {
+    for (uint32_t k = count; k > 0; k--) tensor = merge(w, tensor, core(start + k - 1));
     return tensor;
 }
 

@@ -29,13 +29,13 @@ bool tn_profile_merge(const tn_profile *a, const tn_profile *b, uint64_t element
     while (i < a->count || j < b->count) {
         bool take_a = j == b->count || (i < a->count && drop(&a->segment[i]) >= drop(&b->segment[j]));
         tn_segment segment = take_a ? a->segment[i++] : b->segment[j++];
-        uint64_t beside = take_a ? live_b : live_a;
+        uint64_t extra = take_a ? live_b : live_a;
         if (take_a)
             live_a = segment.valley;
         else
             live_b = segment.valley;
-        if (!tn_add(segment.hill, beside, &segment.hill)) return false;
-        segment.valley += beside;
+        if (!tn_add(segment.hill, extra, &segment.hill)) return false;
+        segment.valley += extra;
         append(out, segment, next);
     }
     tn_segment last = {.valley = elements, .first = merge, .last = merge};

@@ -66,20 +66,20 @@ static tn_status take_node(tn_archive *archive, uint32_t *taken, tn_error *error
 }
 
 /* Gives back the node and all below it. */
-static void drop(tn_archive *archive, uint32_t at) {
-    node *of = &archive->node[at];
-    for (uint32_t child = of->child, next; child != NONE; child = next) {
+static void drop(tn_archive *archive, uint32_t index) {
+    node *entry = &archive->node[index];
+    for (uint32_t child = entry->child, next; child != NONE; child = next) {
         next = archive->node[child].next;
         drop(archive, child);
     }
-    if (of->block != NONE) {
-        archive->count -= of->count;
-        archive->block[of->block].next_free = archive->free_block;
-        archive->free_block = of->block;
-        if (archive->last_hit == at) archive->last_hit = NONE;
+    if (entry->block != NONE) {
+        archive->count -= entry->count;
+        archive->block[entry->block].next_free = archive->free_block;
+        archive->free_block = entry->block;
+        if (archive->last_hit == index) archive->last_hit = NONE;
     }
-    *of = (node){.block = NONE, .child = NONE, .next = archive->free_node};
-    archive->free_node = at;
+    *entry = (node){.block = NONE, .child = NONE, .next = archive->free_node};
+    archive->free_node = index;
 }
 
 /* ---- comparisons ---- */
@@ -92,14 +92,14 @@ static bool at_most(const double *a, const double *b, size_t objectives) {
 
 /* below[i]: point i of the block is at most `value` everywhere; over[i]: at least. Without branches, so that many
  * points are compared at once. */
-static void compare(const block *in, size_t count, const double *value, size_t objectives,
-                    unsigned char *below, unsigned char *over) {
+static void compare(const block *chunk, size_t count, const double *value, size_t objectives,
+                    unsigned char *below, unsigned char *grid) {
     memset(below, 1, count);
-    memset(over, 1, count);
+    memset(grid, 1, count);
     for (size_t k = 0; k < objectives; k++)
         for (size_t i = 0; i < count; i++) {
-            below[i] &= in->value[k][i] <= value[k];
-            over[i] &= in->value[k][i] >= value[k];
+            below[i] &= chunk->value[k][i] <= value[k];
+            grid[i] &= chunk->value[k][i] >= value[k];
         }
 }
 
@@ -107,23 +107,24 @@ static void compare(const block *in, size_t count, const double *value, size_t o
 
 /* A point of the leaf that is at most `value` everywhere; BLOCK_POINTS: none. */
 static size_t covering(const tn_archive *archive, const node *leaf, const double *value) {
-    unsigned char below[BLOCK_POINTS], over[BLOCK_POINTS];
-    compare(&archive->block[leaf->block], leaf->count, value, archive->objectives, below, over);
+    unsigned char below[BLOCK_POINTS], grid[BLOCK_POINTS];
+    compare(&archive->block[leaf->block], leaf->count, value, archive->objectives, below, grid);
     for (size_t i = 0; i < leaf->count; i++)
         if (below[i]) return i;
     return BLOCK_POINTS;
 }
 
 /* The leaf and point below the node that are at most `value` everywhere; false: there is none. */
-static bool find(const tn_archive *archive, uint32_t at, const double *value, uint32_t *leaf, size_t *point) {
-    const node *of = &archive->node[at];
-    if (!at_most(of->least, value, archive->objectives)) return false;
-    if (of->block != NONE) {
-        *leaf = at;
-        *point = covering(archive, of, value);
+static bool find(const tn_archive *archive, uint32_t index, const double *value, uint32_t *leaf,
+                 size_t *point) {
+    const node *entry = &archive->node[index];
+    if (!at_most(entry->least, value, archive->objectives)) return false;
+    if (entry->block != NONE) {
+        *leaf = index;
+        *point = covering(archive, entry, value);
         return *point < BLOCK_POINTS;
     }
-    for (uint32_t child = of->child; child != NONE; child = archive->node[child].next)
+    for (uint32_t child = entry->child; child != NONE; child = archive->node[child].next)
         if (find(archive, child, value, leaf, point)) return true;
     return false;
 }
@@ -148,15 +149,15 @@ bool tn_archive_covers(tn_archive *archive, const double *value) {
 /* ---- leaving ---- */
 
 static void drop_of_leaf(tn_archive *archive, node *leaf, const double *value) {
-    unsigned char below[BLOCK_POINTS], over[BLOCK_POINTS];
-    block *in = &archive->block[leaf->block];
+    unsigned char below[BLOCK_POINTS], grid[BLOCK_POINTS];
+    block *chunk = &archive->block[leaf->block];
     size_t kept = 0, count = leaf->count;
-    compare(in, count, value, archive->objectives, below, over);
+    compare(chunk, count, value, archive->objectives, below, grid);
     for (size_t i = 0; i < count; i++) {
-        if (over[i]) continue;
+        if (grid[i]) continue;
         if (kept != i) {
-            for (size_t k = 0; k < archive->objectives; k++) in->value[k][kept] = in->value[k][i];
-            in->id[kept] = in->id[i];
+            for (size_t k = 0; k < archive->objectives; k++) chunk->value[k][kept] = chunk->value[k][i];
+            chunk->id[kept] = chunk->id[i];
         }
         kept++;
     }
@@ -164,25 +165,25 @@ static void drop_of_leaf(tn_archive *archive, node *leaf, const double *value) {
     leaf->count = kept;
 }
 
-static bool is_empty(const node *of) {
-    return of->block == NONE ? of->child == NONE : of->count == 0;
+static bool is_empty(const node *entry) {
+    return entry->block == NONE ? entry->child == NONE : entry->count == 0;
 }
 
 /* Drops the points below the node that `value` is at most everywhere. */
-static void drop_dominated(tn_archive *archive, uint32_t at, const double *value) {
-    node *of = &archive->node[at];
-    if (of->block != NONE) {
-        drop_of_leaf(archive, of, value);
+static void drop_dominated(tn_archive *archive, uint32_t index, const double *value) {
+    node *entry = &archive->node[index];
+    if (entry->block != NONE) {
+        drop_of_leaf(archive, entry, value);
         return;
     }
-    for (uint32_t child = of->child, before = NONE, next; child != NONE; child = next) {
+    for (uint32_t child = entry->child, before = NONE, next; child != NONE; child = next) {
         node *below = &archive->node[child];
         next = below->next;
         if (at_most(value, below->most, archive->objectives)) {
             bool all = at_most(value, below->least, archive->objectives);
             if (!all) drop_dominated(archive, child, value);
             if (all || is_empty(below)) {
-                *(before == NONE ? &of->child : &archive->node[before].next) = next;
+                *(before == NONE ? &entry->child : &archive->node[before].next) = next;
                 drop(archive, child);
                 continue;
             }
@@ -193,29 +194,29 @@ static void drop_dominated(tn_archive *archive, uint32_t at, const double *value
 
 /* ---- entering ---- */
 
-static void widen(node *of, const double *value, size_t objectives, bool first) {
+static void widen(node *entry, const double *value, size_t objectives, bool first) {
     for (size_t k = 0; k < objectives; k++) {
-        if (first || value[k] < of->least[k]) of->least[k] = value[k];
-        if (first || value[k] > of->most[k]) of->most[k] = value[k];
+        if (first || value[k] < entry->least[k]) entry->least[k] = value[k];
+        if (first || value[k] > entry->most[k]) entry->most[k] = value[k];
     }
 }
 
 static void put(tn_archive *archive, node *leaf, const double *value, uint64_t id) {
-    block *in = &archive->block[leaf->block];
+    block *chunk = &archive->block[leaf->block];
     widen(leaf, value, archive->objectives, leaf->count == 0);
-    for (size_t k = 0; k < archive->objectives; k++) in->value[k][leaf->count] = value[k];
-    in->id[leaf->count++] = id;
+    for (size_t k = 0; k < archive->objectives; k++) chunk->value[k][leaf->count] = value[k];
+    chunk->id[leaf->count++] = id;
 }
 
-static tn_status new_leaf(tn_archive *archive, uint32_t *at, tn_error *error) {
+static tn_status new_leaf(tn_archive *archive, uint32_t *entry, tn_error *error) {
     uint32_t taken;
-    TN_TRY(take_node(archive, at, error));
+    TN_TRY(take_node(archive, entry, error));
     tn_status status = take_block(archive, &taken, error);
     if (status == TN_OK) {
-        archive->node[*at].block = taken;
+        archive->node[*entry].block = taken;
         return TN_OK;
     }
-    drop(archive, *at);
+    drop(archive, *entry);
     return status;
 }
 
@@ -229,29 +230,29 @@ static double distance(const double *a, const double *b, const node *scale, size
     return sum;
 }
 
-static void point_of(const block *in, size_t i, size_t objectives, double *value) {
-    for (size_t k = 0; k < objectives; k++) value[k] = in->value[k][i];
+static void point_of(const block *chunk, size_t i, size_t objectives, double *value) {
+    for (size_t k = 0; k < objectives; k++) value[k] = chunk->value[k][i];
 }
 
 /* Points that are far from each other, to begin children with: the first, then always the one farthest from those
  * taken. */
-static void choose_seeds(const block *in, const node *of, size_t objectives, size_t seed[CHILDREN]) {
+static void choose_seeds(const block *chunk, const node *entry, size_t objectives, size_t seed[CHILDREN]) {
     double nearest[BLOCK_POINTS], a[TN_OBJECTIVES_MOST], b[TN_OBJECTIVES_MOST];
     for (size_t i = 0; i < BLOCK_POINTS; i++) nearest[i] = INFINITY;
     seed[0] = 0;
     for (size_t c = 1; c < CHILDREN; c++) {
-        point_of(in, seed[c - 1], objectives, a);
+        point_of(chunk, seed[c - 1], objectives, a);
         seed[c] = 0;
         for (size_t i = 0; i < BLOCK_POINTS; i++) {
-            point_of(in, i, objectives, b);
-            nearest[i] = fmin(nearest[i], distance(a, b, of, objectives));
+            point_of(chunk, i, objectives, b);
+            nearest[i] = fmin(nearest[i], distance(a, b, entry, objectives));
             if (nearest[i] > nearest[seed[c]]) seed[c] = i;
         }
     }
 }
 
 /* Turns a full leaf into a node with CHILDREN leaves. */
-static tn_status split(tn_archive *archive, uint32_t at, tn_error *error) {
+static tn_status split(tn_archive *archive, uint32_t index, tn_error *error) {
     const size_t objectives = archive->objectives;
     uint32_t child[CHILDREN];
     size_t seed[CHILDREN];
@@ -262,48 +263,48 @@ static tn_status split(tn_archive *archive, uint32_t at, tn_error *error) {
         while (c > 0) drop(archive, child[--c]);
         return status;
     }
-    node *of = &archive->node[at];
-    const block whole = archive->block[of->block];
-    choose_seeds(&whole, of, objectives, seed);
+    node *entry = &archive->node[index];
+    const block whole = archive->block[entry->block];
+    choose_seeds(&whole, entry, objectives, seed);
     for (size_t c = 0; c < CHILDREN; c++) point_of(&whole, seed[c], objectives, centre[c]);
     for (size_t i = 0; i < BLOCK_POINTS; i++) {
         size_t best = 0;
         double least = INFINITY;
         point_of(&whole, i, objectives, point);
         for (size_t c = 0; c < CHILDREN; c++) {
-            double apart = distance(point, centre[c], of, objectives);
+            double apart = distance(point, centre[c], entry, objectives);
             if (apart >= least) continue;
             least = apart;
             best = c;
         }
         put(archive, &archive->node[child[best]], point, whole.id[i]);
     }
-    archive->block[of->block].next_free = archive->free_block;
-    archive->free_block = of->block;
-    of->block = NONE;
-    of->count = 0;
+    archive->block[entry->block].next_free = archive->free_block;
+    archive->free_block = entry->block;
+    entry->block = NONE;
+    entry->count = 0;
     for (size_t c = CHILDREN; c-- > 0;) {
         if (archive->node[child[c]].count == 0) {
             drop(archive, child[c]);
             continue;
         }
-        archive->node[child[c]].next = of->child;
-        of->child = child[c];
+        archive->node[child[c]].next = entry->child;
+        entry->child = child[c];
     }
     return TN_OK;
 }
 
 /* The child whose middle is nearest. */
-static uint32_t choose_child(const tn_archive *archive, const node *of, const double *value) {
-    uint32_t best = of->child;
+static uint32_t choose_child(const tn_archive *archive, const node *entry, const double *value) {
+    uint32_t best = entry->child;
     double least = INFINITY, middle[TN_OBJECTIVES_MOST];
-    for (uint32_t at = of->child; at != NONE; at = archive->node[at].next) {
-        const node *child = &archive->node[at];
+    for (uint32_t index = entry->child; index != NONE; index = archive->node[index].next) {
+        const node *child = &archive->node[index];
         for (size_t k = 0; k < archive->objectives; k++) middle[k] = (child->least[k] + child->most[k]) / 2;
-        double apart = distance(value, middle, of, archive->objectives);
+        double apart = distance(value, middle, entry, archive->objectives);
         if (apart >= least) continue;
         least = apart;
-        best = at;
+        best = index;
     }
     return best;
 }
@@ -315,19 +316,19 @@ static tn_status insert(tn_archive *archive, const double *value, uint64_t id, t
         archive->root = NONE;
     }
     if (archive->root == NONE) TN_TRY(new_leaf(archive, &archive->root, error));
-    uint32_t at = archive->root;
+    uint32_t index = archive->root;
     for (;;) {
-        node *of = &archive->node[at];
-        if (of->block != NONE && of->count < BLOCK_POINTS) break;
-        if (of->block != NONE) {
-            TN_TRY(split(archive, at, error));
-            if (archive->last_hit == at) archive->last_hit = NONE;
-            of = &archive->node[at];
+        node *entry = &archive->node[index];
+        if (entry->block != NONE && entry->count < BLOCK_POINTS) break;
+        if (entry->block != NONE) {
+            TN_TRY(split(archive, index, error));
+            if (archive->last_hit == index) archive->last_hit = NONE;
+            entry = &archive->node[index];
         }
-        widen(of, value, archive->objectives, false);
-        at = choose_child(archive, of, value);
+        widen(entry, value, archive->objectives, false);
+        index = choose_child(archive, entry, value);
     }
-    put(archive, &archive->node[at], value, id);
+    put(archive, &archive->node[index], value, id);
     archive->count++;
     return TN_OK;
 }
@@ -336,12 +337,12 @@ static tn_status insert(tn_archive *archive, const double *value, uint64_t id, t
  * *replaces: it is, and gives way to the lower id. */
 static uint64_t *covering_id(tn_archive *archive, const tn_point *point, bool *replaces) {
     uint32_t leaf;
-    size_t at;
-    if (!find_covering(archive, point->value, &leaf, &at)) return NULL;
-    block *in = &archive->block[archive->node[leaf].block];
-    *replaces = point->id < in->id[at];
-    for (size_t k = 0; k < archive->objectives; k++) *replaces &= in->value[k][at] == point->value[k];
-    return &in->id[at];
+    size_t index;
+    if (!find_covering(archive, point->value, &leaf, &index)) return NULL;
+    block *chunk = &archive->block[archive->node[leaf].block];
+    *replaces = point->id < chunk->id[index];
+    for (size_t k = 0; k < archive->objectives; k++) *replaces &= chunk->value[k][index] == point->value[k];
+    return &chunk->id[index];
 }
 
 bool tn_archive_refuses(tn_archive *archive, const tn_point *point) {
@@ -368,15 +369,15 @@ tn_status tn_archive_offer(tn_archive *archive, const tn_point *point, tn_error 
 
 /* ---- all points ---- */
 
-static size_t list(const tn_archive *archive, uint32_t at, tn_point *points) {
-    const node *of = &archive->node[at];
+static size_t list(const tn_archive *archive, uint32_t index, tn_point *points) {
+    const node *entry = &archive->node[index];
     size_t count = 0;
-    for (uint32_t child = of->child; child != NONE; child = archive->node[child].next)
+    for (uint32_t child = entry->child; child != NONE; child = archive->node[child].next)
         count += list(archive, child, points + count);
-    for (size_t i = 0; of->block != NONE && i < of->count; i++) {
-        const block *in = &archive->block[of->block];
-        points[i] = (tn_point){.id = in->id[i]};
-        point_of(in, i, archive->objectives, points[i].value);
+    for (size_t i = 0; entry->block != NONE && i < entry->count; i++) {
+        const block *chunk = &archive->block[entry->block];
+        points[i] = (tn_point){.id = chunk->id[i]};
+        point_of(chunk, i, archive->objectives, points[i].value);
         count++;
     }
     return count;
@@ -392,17 +393,17 @@ void tn_archive_points(const tn_archive *archive, tn_point *points) {
     if (count) qsort(points, count, sizeof *points, by_id);
 }
 
-tn_status tn_archive_absorb(tn_archive *archive, tn_archive *from, tn_error *error) {
+tn_status tn_archive_absorb(tn_archive *archive, tn_archive *source, tn_error *error) {
     tn_point *point = NULL;
-    size_t count = from->count;
+    size_t count = source->count;
     TN_TRY(TN_ALLOC(count, &point, error));
-    if (from->root != NONE) list(from, from->root, point);
-    tn_archive_clear(from);
+    if (source->root != NONE) list(source, source->root, point);
+    tn_archive_clear(source);
     tn_status status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < count; i++) {
         bool entered;
         status = offer(archive, &point[i], &entered, error);
-        if (status == TN_OK && entered) status = insert(from, point[i].value, point[i].id, error);
+        if (status == TN_OK && entered) status = insert(source, point[i].value, point[i].id, error);
     }
     tn_free(point);
     return status;

@@ -46,8 +46,8 @@ tn_status tn_archive_offer(tn_archive *archive, const tn_point *point, tn_error 
 bool tn_archive_covers(tn_archive *archive, const double *value);
 /* True if an offer of the point would change nothing; then so would one of any point of that id that is nowhere less. */
 bool tn_archive_refuses(tn_archive *archive, const tn_point *point);
-/* Offers every point of `from`, and drops those from it that did not enter. */
-tn_status tn_archive_absorb(tn_archive *archive, tn_archive *from, tn_error *error);
+/* Offers every point of `source`, and drops those from it that did not enter. */
+tn_status tn_archive_absorb(tn_archive *archive, tn_archive *source, tn_error *error);
 /* Empty again, memory kept. */
 void tn_archive_clear(tn_archive *archive);
 /* Copies the points into `points` (of `count`), by ascending id. */

@@ -76,15 +76,15 @@ static double wfg_area(const double *point, size_t count) {
     return sum;
 }
 
-static double volume_of(sets *in, size_t count, size_t axes) {
-    double *point = in->room[axes], sum = 0;
+static double volume_of(sets *subsets, size_t count, size_t axes) {
+    double *point = subsets->room[axes], sum = 0;
     if (count == 0) return 0;
     qsort(point, count, axes * sizeof *point, orders[axes]);
     if (axes == 1) return 1 - point[count - 1];
     if (axes == 2) return wfg_area(point, count);
     for (size_t i = 0; i < count; i++) {
         const double *own = point + i * axes;
-        double *limited = in->room[axes - 1], inside = 1;
+        double *limited = subsets->room[axes - 1], inside = 1;
         size_t others = 0;
         for (size_t k = 0; k + 1 < axes; k++) inside *= 1 - own[k];
         for (size_t j = i + 1; j < count; j++) {
@@ -94,23 +94,24 @@ static double volume_of(sets *in, size_t count, size_t axes) {
             others++;
         }
         others = keep_best(limited, others, axes - 1);
-        sum += (1 - own[axes - 1]) * (inside - volume_of(in, others, axes - 1));
+        sum += (1 - own[axes - 1]) * (inside - volume_of(subsets, others, axes - 1));
     }
     return sum;
 }
 
 tn_status tn_wfg_volume(const double *point, size_t count, size_t axes, double *volume, tn_error *error) {
-    sets in = {{NULL}};
+    sets subsets = {{NULL}};
     size_t inside = 0;
     tn_status status = TN_OK;
-    for (size_t k = 1; status == TN_OK && k <= axes; k++) status = TN_ALLOC(count * k, &in.room[k], error);
+    for (size_t k = 1; status == TN_OK && k <= axes; k++)
+        status = TN_ALLOC(count * k, &subsets.room[k], error);
     for (size_t i = 0; status == TN_OK && i < count; i++) {
         bool counts = true;
         for (size_t k = 0; k < axes; k++) counts &= point[i * axes + k] < 1;
-        if (counts) memcpy(in.room[axes] + axes * inside++, point + i * axes, axes * sizeof *point);
+        if (counts) memcpy(subsets.room[axes] + axes * inside++, point + i * axes, axes * sizeof *point);
     }
-    if (status == TN_OK) *volume = volume_of(&in, keep_best(in.room[axes], inside, axes), axes);
-    for (size_t k = 1; k <= axes; k++) tn_free(in.room[k]);
+    if (status == TN_OK) *volume = volume_of(&subsets, keep_best(subsets.room[axes], inside, axes), axes);
+    for (size_t k = 1; k <= axes; k++) tn_free(subsets.room[k]);
     return status;
 }
 

@@ -19,11 +19,12 @@ void tn_scales(const tn_point *point, size_t count, size_t objectives, tn_scale 
     for (size_t j = 0; j < objectives; j++) scale[j] = scale_of(point, count, j);
 }
 
-double tn_scaled(tn_scale by, double value) {
-    if (by.most == by.least) return 0;
-    if (by.sign == 0) return (value - by.least) / (by.most - by.least);
-    double low = by.sign * log(by.sign * by.least), high = by.sign * log(by.sign * by.most);
-    return (by.sign * log(by.sign * value) - low) / (high - low);
+double tn_scaled(tn_scale this_scale, double value) {
+    if (this_scale.most == this_scale.least) return 0;
+    if (this_scale.sign == 0) return (value - this_scale.least) / (this_scale.most - this_scale.least);
+    double low = this_scale.sign * log(this_scale.sign * this_scale.least),
+           high = this_scale.sign * log(this_scale.sign * this_scale.most);
+    return (this_scale.sign * log(this_scale.sign * value) - low) / (high - low);
 }
 
 static double squared_distance(const tn_point *point, size_t objectives, const tn_scale *scale) {
@@ -77,13 +78,13 @@ static void keep_uncovered(const tn_point *point, size_t count, size_t objective
     for (size_t i = 0; i < count; i++)
         if (kept[i]) chosen[chosen_count++] = i;
     for (size_t i = 0; i < count; i++) {
-        size_t at = order[i].place;
-        bool covered = kept[at];
+        size_t index = order[i].place;
+        bool covered = kept[index];
         for (size_t k = 0; k < chosen_count && !covered; k++)
-            covered = covers(&point[chosen[k]], &point[at], objectives, epsilon);
+            covered = covers(&point[chosen[k]], &point[index], objectives, epsilon);
         if (covered) continue;
-        kept[at] = true;
-        chosen[chosen_count++] = at;
+        kept[index] = true;
+        chosen[chosen_count++] = index;
     }
     *left = chosen_count;
 }

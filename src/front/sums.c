@@ -63,13 +63,13 @@ static tn_status make_room(tn_sums *sums, tn_error *error) {
     return TN_OK;
 }
 
-static void put(tn_sums *sums, size_t at, const double *value, uint64_t label, uint64_t id, uint32_t left,
+static void put(tn_sums *sums, size_t index, const double *value, uint64_t label, uint64_t id, uint32_t left,
                 uint32_t right) {
-    for (size_t i = 0; i < sums->dimensions; i++) sums->value[i][at] = value[i];
-    sums->label[at] = label;
-    sums->id[at] = id;
-    sums->left[at] = left;
-    sums->right[at] = right;
+    for (size_t i = 0; i < sums->dimensions; i++) sums->value[i][index] = value[i];
+    sums->label[index] = label;
+    sums->id[index] = id;
+    sums->left[index] = left;
+    sums->right[index] = right;
 }
 
 tn_status tn_sums_add(tn_sums *sums, const double *value, uint64_t label, uint64_t id, uint32_t left,
@@ -85,15 +85,15 @@ tn_status tn_sums_add(tn_sums *sums, const double *value, uint64_t label, uint64
 typedef struct {
     int64_t box[TN_SUM_DIMENSIONS];
     uint64_t label, id;
-    uint32_t at;
+    uint32_t index;
 } ranked;
 
 typedef struct {
     size_t rounded, dimensions;
 } ranks;
 
-static int compare_boxes(const ranked *a, const ranked *b, size_t from, size_t to) {
-    for (size_t i = from; i < to; i++)
+static int compare_boxes(const ranked *a, const ranked *b, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; i++)
         if (a->box[i] != b->box[i]) return a->box[i] < b->box[i] ? -1 : 1;
     return 0;
 }
@@ -104,7 +104,7 @@ static int by_rank(const void *left, const void *right) {
     int order = compare_boxes(a, b, 0, TN_SUM_DIMENSIONS);
     if (order) return order;
     if (a->id != b->id) return a->id < b->id ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
+    return (a->index > b->index) - (a->index < b->index);
 }
 
 /* What was kept before in the order of the first dimension, asked in the others: the least of dimension 2 at or below
@@ -119,11 +119,11 @@ typedef struct {
     tn_archive archive;
 } seen;
 
-static size_t rank_of(const seen *of, int64_t value) {
-    size_t low = 0, high = of->ranks;
+static size_t rank_of(const seen *known, int64_t value) {
+    size_t low = 0, high = known->ranks;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (of->rank[middle] < value)
+        if (known->rank[middle] < value)
             low = middle + 1;
         else
             high = middle;
@@ -139,30 +139,30 @@ static double as_real(int64_t box) {
     return value;
 }
 
-static bool is_covered(seen *of, const ranked *point) {
+static bool is_covered(seen *known, const ranked *point) {
     double value[TN_OBJECTIVES_MOST];
     int64_t least = INT64_MAX;
-    if (of->others == 0) return of->least != INT64_MAX;
-    if (of->others == 1) return of->least <= point->box[1];
-    if (of->others > 2) {
-        for (size_t i = 0; i < of->others; i++) value[i] = as_real(point->box[i + 1]);
-        return tn_archive_covers(&of->archive, value);
+    if (known->others == 0) return known->least != INT64_MAX;
+    if (known->others == 1) return known->least <= point->box[1];
+    if (known->others > 2) {
+        for (size_t i = 0; i < known->others; i++) value[i] = as_real(point->box[i + 1]);
+        return tn_archive_covers(&known->archive, value);
     }
-    for (size_t i = rank_of(of, point->box[1]); i > 0; i -= i & -i)
-        if (of->tree[i] < least) least = of->tree[i];
+    for (size_t i = rank_of(known, point->box[1]); i > 0; i -= i & -i)
+        if (known->tree[i] < least) least = known->tree[i];
     return least <= point->box[2];
 }
 
-static tn_status note(seen *of, const ranked *point, tn_error *error) {
-    tn_point kept = {.id = point->at};
-    if (of->others == 0) of->least = 0;
-    if (of->others == 1 && point->box[1] < of->least) of->least = point->box[1];
-    if (of->others == 2)
-        for (size_t i = rank_of(of, point->box[1]); i <= of->ranks; i += i & -i)
-            if (point->box[2] < of->tree[i]) of->tree[i] = point->box[2];
-    if (of->others <= 2) return TN_OK;
-    for (size_t i = 0; i < of->others; i++) kept.value[i] = as_real(point->box[i + 1]);
-    return tn_archive_offer(&of->archive, &kept, error);
+static tn_status note(seen *known, const ranked *point, tn_error *error) {
+    tn_point kept = {.id = point->index};
+    if (known->others == 0) known->least = 0;
+    if (known->others == 1 && point->box[1] < known->least) known->least = point->box[1];
+    if (known->others == 2)
+        for (size_t i = rank_of(known, point->box[1]); i <= known->ranks; i += i & -i)
+            if (point->box[2] < known->tree[i]) known->tree[i] = point->box[2];
+    if (known->others <= 2) return TN_OK;
+    for (size_t i = 0; i < known->others; i++) kept.value[i] = as_real(point->box[i + 1]);
+    return tn_archive_offer(&known->archive, &kept, error);
 }
 
 static int by_value(const void *a, const void *b) {
@@ -170,33 +170,33 @@ static int by_value(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-static void forget(seen *of) {
-    of->least = INT64_MAX;
-    for (size_t i = 0; i <= of->ranks && of->tree; i++) of->tree[i] = INT64_MAX;
-    tn_archive_clear(&of->archive);
+static void forget(seen *known) {
+    known->least = INT64_MAX;
+    for (size_t i = 0; i <= known->ranks && known->tree; i++) known->tree[i] = INT64_MAX;
+    tn_archive_clear(&known->archive);
 }
 
 static tn_status seen_begin(const ranked *point, size_t count, size_t dimensions, int64_t *rank,
-                            int64_t *tree, seen *of) {
-    *of = (seen){.others = dimensions - 1, .rank = rank};
-    tn_archive_begin(&of->archive, dimensions > 1 ? dimensions - 1 : 1);
-    if (of->others == 2) {
-        of->tree = tree;
+                            int64_t *tree, seen *known) {
+    *known = (seen){.others = dimensions - 1, .rank = rank};
+    tn_archive_begin(&known->archive, dimensions > 1 ? dimensions - 1 : 1);
+    if (known->others == 2) {
+        known->tree = tree;
         for (size_t i = 0; i < count; i++) rank[i] = point[i].box[1];
         qsort(rank, count, sizeof *rank, by_value);
         for (size_t i = 0; i < count; i++)
-            if (i == 0 || rank[i] != rank[of->ranks - 1]) rank[of->ranks++] = rank[i];
+            if (i == 0 || rank[i] != rank[known->ranks - 1]) rank[known->ranks++] = rank[i];
     }
-    forget(of);
+    forget(known);
     return TN_OK;
 }
 
 /* Points of one label that are equal in all objectives, [from, to): one of them is dropped for another that is at most
  * it in the guards, but where sums are exact only for one of a lesser id, as the id tells equal designs apart. */
-static void drop_equals(const ranked *point, size_t from, size_t to, size_t dimensions, size_t rounded,
+static void drop_equals(const ranked *point, size_t begin, size_t end, size_t dimensions, size_t rounded,
                         bool exact, bool *dropped) {
-    for (size_t i = from; i < to; i++)
-        for (size_t k = from; k < i && !dropped[i]; k++) {
+    for (size_t i = begin; i < end; i++)
+        for (size_t k = begin; k < i && !dropped[i]; k++) {
             bool covers = !dropped[k] && (!exact || point[k].id <= point[i].id);
             for (size_t d = rounded; covers && d < dimensions; d++)
                 covers = point[k].box[d] <= point[i].box[d];
@@ -204,17 +204,17 @@ static void drop_equals(const ranked *point, size_t from, size_t to, size_t dime
         }
 }
 
-static tn_status mark(const ranked *point, size_t count, size_t dimensions, const tn_boxes *boxes, seen *of,
-                      bool *dropped, tn_error *error) {
-    for (size_t from = 0, to; from < count; from = to) {
-        if (from == 0 || point[from].label != point[from - 1].label) forget(of);
-        for (to = from + 1; to < count && point[to].label == point[from].label &&
-                            compare_boxes(&point[from], &point[to], 0, boxes->rounded) == 0;
-             to++) {}
-        for (size_t i = from; i < to; i++) dropped[i] = is_covered(of, &point[i]);
-        drop_equals(point, from, to, dimensions, boxes->rounded, boxes->width == 0, dropped);
-        for (size_t i = from; i < to; i++)
-            if (!dropped[i]) TN_TRY(note(of, &point[i], error));
+static tn_status mark(const ranked *point, size_t count, size_t dimensions, const tn_boxes *boxes,
+                      seen *known, bool *dropped, tn_error *error) {
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        if (begin == 0 || point[begin].label != point[begin - 1].label) forget(known);
+        for (end = begin + 1; end < count && point[end].label == point[begin].label &&
+                              compare_boxes(&point[begin], &point[end], 0, boxes->rounded) == 0;
+             end++) {}
+        for (size_t i = begin; i < end; i++) dropped[i] = is_covered(known, &point[i]);
+        drop_equals(point, begin, end, dimensions, boxes->rounded, boxes->width == 0, dropped);
+        for (size_t i = begin; i < end; i++)
+            if (!dropped[i]) TN_TRY(note(known, &point[i], error));
     }
     return TN_OK;
 }
@@ -227,11 +227,11 @@ static tn_status take(tn_sums *sums, const ranked *point, size_t count, const bo
     tn_status status = TN_OK;
     tn_sums_begin(&kept, sums->dimensions);
     for (size_t i = 0; status == TN_OK && i < count; i++) {
-        size_t at = point[i].at;
+        size_t index = point[i].index;
         if (dropped[i]) continue;
-        for (size_t d = 0; d < sums->dimensions; d++) value[d] = sums->value[d][at];
-        status =
-            tn_sums_add(&kept, value, sums->label[at], sums->id[at], sums->left[at], sums->right[at], error);
+        for (size_t d = 0; d < sums->dimensions; d++) value[d] = sums->value[d][index];
+        status = tn_sums_add(&kept, value, sums->label[index], sums->id[index], sums->left[index],
+                             sums->right[index], error);
     }
     tn_sums_free(status == TN_OK ? sums : &kept);
     if (status == TN_OK) *sums = kept;
@@ -242,7 +242,7 @@ tn_status tn_sums_prune(tn_sums *sums, const tn_boxes *boxes, tn_error *error) {
     ranked *point = NULL;
     bool *dropped = NULL;
     int64_t *rank = NULL, *tree = NULL;
-    seen of = {0};
+    seen known = {0};
     size_t count = sums->count;
     tn_status status = TN_ALLOC(count, &point, error);
     if (status == TN_OK) status = TN_ALLOC(count, &dropped, error);
@@ -250,17 +250,17 @@ tn_status tn_sums_prune(tn_sums *sums, const tn_boxes *boxes, tn_error *error) {
     if (status == TN_OK) status = TN_ALLOC(count + 1, &tree, error);
     if (status == TN_OK) {
         for (size_t i = 0; i < count; i++) {
-            point[i] = (ranked){.label = sums->label[i], .id = sums->id[i], .at = (uint32_t)i};
+            point[i] = (ranked){.label = sums->label[i], .id = sums->id[i], .index = (uint32_t)i};
             for (size_t d = 0; d < sums->dimensions; d++)
                 point[i].box[d] =
                     d < boxes->rounded ? box_of(boxes, d, sums->value[d][i]) : order_of(sums->value[d][i]);
         }
         qsort(point, count, sizeof *point, by_rank);
-        status = seen_begin(point, count, sums->dimensions, rank, tree, &of);
+        status = seen_begin(point, count, sums->dimensions, rank, tree, &known);
     }
-    if (status == TN_OK) status = mark(point, count, sums->dimensions, boxes, &of, dropped, error);
+    if (status == TN_OK) status = mark(point, count, sums->dimensions, boxes, &known, dropped, error);
     if (status == TN_OK) status = take(sums, point, count, dropped, error);
-    tn_archive_free(&of.archive);
+    tn_archive_free(&known.archive);
     tn_free(point);
     tn_free(dropped);
     tn_free(rank);
@@ -287,26 +287,26 @@ static uint64_t hash_of(const int64_t *box, size_t rounded, uint64_t label) {
     return hash;
 }
 
-static tn_status table_reset(table *of, const tn_sums *sums, const tn_boxes *boxes, size_t room,
+static tn_status table_reset(table *known, const tn_sums *sums, const tn_boxes *boxes, size_t room,
                              tn_error *error) {
     size_t slots = 1024;
     while (slots < 2 * room) slots *= 2;
-    if (slots > of->slots) {
-        tn_free(of->slot);
-        of->slot = NULL;
-        of->slots = 0;
-        TN_TRY(TN_ALLOC(slots, &of->slot, error));
-        of->slots = slots;
+    if (slots > known->slots) {
+        tn_free(known->slot);
+        known->slot = NULL;
+        known->slots = 0;
+        TN_TRY(TN_ALLOC(slots, &known->slot, error));
+        known->slots = slots;
     } else {
-        memset(of->slot, 0, of->slots * sizeof *of->slot);
+        memset(known->slot, 0, known->slots * sizeof *known->slot);
     }
-    TN_TRY(TN_GROW(&of->box, &of->boxes, room * boxes->rounded, error));
+    TN_TRY(TN_GROW(&known->box, &known->boxes, room * boxes->rounded, error));
     for (size_t i = 0; i < sums->count; i++) {
-        int64_t *box = of->box + i * boxes->rounded;
+        int64_t *box = known->box + i * boxes->rounded;
         for (size_t d = 0; d < boxes->rounded; d++) box[d] = box_of(boxes, d, sums->value[d][i]);
-        size_t at = hash_of(box, boxes->rounded, sums->label[i]) & (of->slots - 1);
-        while (of->slot[at]) at = (at + 1) & (of->slots - 1);
-        of->slot[at] = (uint32_t)i + 1;
+        size_t index = hash_of(box, boxes->rounded, sums->label[i]) & (known->slots - 1);
+        while (known->slot[index]) index = (index + 1) & (known->slots - 1);
+        known->slot[index] = (uint32_t)i + 1;
     }
     return TN_OK;
 }
@@ -336,34 +336,34 @@ static bool settles(const tn_sums *sums, size_t kept, const double *value, uint6
     return below || above;
 }
 
-static tn_status offer(tn_sums *sums, table *of, const tn_boxes *boxes, const double *value, uint64_t label,
-                       uint64_t id, uint32_t left, uint32_t right, tn_error *error) {
+static tn_status offer(tn_sums *sums, table *known, const tn_boxes *boxes, const double *value,
+                       uint64_t label, uint64_t id, uint32_t left, uint32_t right, tn_error *error) {
     int64_t box[TN_SUM_DIMENSIONS];
     for (size_t d = 0; d < boxes->rounded; d++) box[d] = box_of(boxes, d, value[d]);
-    size_t at = hash_of(box, boxes->rounded, label) & (of->slots - 1);
-    for (; of->slot[at]; at = (at + 1) & (of->slots - 1)) {
-        size_t kept = of->slot[at] - 1;
+    size_t index = hash_of(box, boxes->rounded, label) & (known->slots - 1);
+    for (; known->slot[index]; index = (index + 1) & (known->slots - 1)) {
+        size_t kept = known->slot[index] - 1;
         bool instead;
         if (sums->label[kept] != label ||
-            memcmp(of->box + kept * boxes->rounded, box, boxes->rounded * sizeof *box) != 0)
+            memcmp(known->box + kept * boxes->rounded, box, boxes->rounded * sizeof *box) != 0)
             continue;
         if (!settles(sums, kept, value, id, boxes, &instead)) continue;
         if (instead) put(sums, kept, value, label, id, left, right);
         return TN_OK;
     }
-    memcpy(of->box + sums->count * boxes->rounded, box, boxes->rounded * sizeof *box);
-    of->slot[at] = (uint32_t)sums->count + 1;
+    memcpy(known->box + sums->count * boxes->rounded, box, boxes->rounded * sizeof *box);
+    known->slot[index] = (uint32_t)sums->count + 1;
     return tn_sums_add(sums, value, label, id, left, right, error);
 }
 
 tn_status tn_sums_merge(const tn_sums *a, const tn_sums *b, const tn_boxes *boxes, tn_label_join *join,
                         void *user, size_t most, double deadline, tn_sums *sums, tn_error *error) {
     enum { ROOM_LEAST = 1 << 18 };
-    table of = {0};
+    table known = {0};
     size_t room = ROOM_LEAST;
     double value[TN_SUM_DIMENSIONS];
     tn_sums_begin(sums, a->dimensions);
-    tn_status status = table_reset(&of, sums, boxes, room, error);
+    tn_status status = table_reset(&known, sums, boxes, room, error);
     for (size_t i = 0; status == TN_OK && i < a->count; i++) {
         if (tn_interrupted() || tn_clock_seconds() > deadline)
             status = tn_fail(error, TN_INTERRUPTED, "interrupted");
@@ -372,22 +372,22 @@ tn_status tn_sums_merge(const tn_sums *a, const tn_sums *b, const tn_boxes *boxe
             if (b->label[k]) status = join(user, label, b->label[k], &label, error);
             for (size_t d = 0; d < a->dimensions; d++) value[d] = a->value[d][i] + b->value[d][k];
             if (status == TN_OK)
-                status = offer(sums, &of, boxes, value, label, a->id[i] + b->id[k], (uint32_t)i, (uint32_t)k,
-                               error);
+                status = offer(sums, &known, boxes, value, label, a->id[i] + b->id[k], (uint32_t)i,
+                               (uint32_t)k, error);
             if (status != TN_OK || sums->count < room) continue;
             status = tn_sums_prune(sums, boxes, error);
             if (status == TN_OK && sums->count > most)
                 status =
                     tn_fail(error, TN_LIMIT, "over %zu sums of costs are kept; allow a larger epsilon", most);
             if (status == TN_OK && 2 * sums->count > room) room *= 2;
-            if (status == TN_OK) status = table_reset(&of, sums, boxes, room, error);
+            if (status == TN_OK) status = table_reset(&known, sums, boxes, room, error);
         }
     }
     if (status == TN_OK) status = tn_sums_prune(sums, boxes, error);
     if (status == TN_OK && sums->count > most)
         status = tn_fail(error, TN_LIMIT, "over %zu sums of costs are kept; allow a larger epsilon", most);
     if (status != TN_OK) tn_sums_free(sums);
-    tn_free(of.slot);
-    tn_free(of.box);
+    tn_free(known.slot);
+    tn_free(known.box);
     return status;
 }

@@ -53,7 +53,7 @@ static bool tile_cycles(const tn_issued_product *product, const tn_issued *issue
                                                               product->right[block_kind(term, column)]));
         fits = fits && count_blocks(&product->term, term, &groups) &&
                tn_mul(groups, product->other_groups, &groups) && tn_mul_add(groups, issue, cycles);
-        uint64_t last = tn_greatest(issued->write_phases, product->beside[block_kind(row, column)]);
+        uint64_t last = tn_greatest(issued->write_phases, product->extra[block_kind(row, column)]);
         if (term == last_kind(&product->term))
             fits = fits && tn_add(*cycles, tn_greatest(issue, last) - issue, cycles);
     }
@@ -115,7 +115,7 @@ tn_status tn_issue_product_cycles(const tn_matmul *kernel, const tn_issued_produ
     return TN_OK;
 }
 
-tn_status tn_issue_pass(const tn_issued_pass *pass, tn_issued *issued, uint64_t *behind, tn_error *error) {
+tn_status tn_issue_pass(const tn_issued_pass *pass, tn_issued *issued, uint64_t *trailing, tn_error *error) {
     const bool along = pass->form == TN_PASS_REDUCE, down = pass->form == TN_PASS_ACCUMULATE;
     const uint64_t sum_cycles = along || down ? pass->sum_cycles : 0, add = sum_cycles ? sum_cycles : 1;
     const tn_matmul kernel = {
@@ -137,6 +137,6 @@ tn_status tn_issue_pass(const tn_issued_pass *pass, tn_issued *issued, uint64_t 
     TN_TRY(tn_issue_product(&kernel, &product, issued, error));
     const uint64_t sums = (along ? tn_tree_depth(pass->lanes) + 1 : 1) * sum_cycles,
                    write = along ? pass->write_phases[pass->cut] : issued->last_phases;
-    *behind = pass->depth + (along ? tn_greatest(sums, write - 1) : sums + write - 1);
+    *trailing = pass->depth + (along ? tn_greatest(sums, write - 1) : sums + write - 1);
     return TN_OK;
 }

@@ -40,8 +40,8 @@ typedef struct tn_issued_product {
     uint64_t other_tiles, other_groups;
     uint64_t left[TN_BLOCK_KINDS], right[TN_BLOCK_KINDS],
         result[TN_BLOCK_KINDS]; /* phases, by kind of block; those of kinds that do not occur are not read */
-    uint64_t beside
-        [TN_BLOCK_KINDS]; /* of the slowest array read as the result is written, by its kinds; 0: none */
+    uint64_t
+        extra[TN_BLOCK_KINDS]; /* of the slowest array read as the result is written, by its kinds; 0: none */
 } tn_issued_product;
 
 typedef struct tn_issued {
@@ -78,6 +78,6 @@ typedef struct tn_issued_pass {
 
 /* *behind: cycles from the last issue to the last effect, lanes, sums and last write. The pass takes issued->cycles - 1 +
  * *behind, what starts it on a device (control.vector_cycles) apart. TN_OVERFLOW where they do not fit. */
-tn_status tn_issue_pass(const tn_issued_pass *pass, tn_issued *issued, uint64_t *behind, tn_error *error);
+tn_status tn_issue_pass(const tn_issued_pass *pass, tn_issued *issued, uint64_t *trailing, tn_error *error);
 
 #endif

@@ -67,24 +67,26 @@ static tn_status load_sum(const tn_device *device, const tn_number_format *sum, 
     return TN_OK;
 }
 
-static tn_status load_floating(const tn_device *device, const tn_arithmetic *of, tn_lane *lane,
+static tn_status load_floating(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
                                tn_error *error) {
     const tn_operator_row *multiply;
-    bool same = tn_number_format_same(&of->left, &of->right) && of->left.kind == TN_FLOATING;
-    TN_TRY(tn_device_operator(device, same ? &of->left : &tn_fp32, TN_MULTIPLY, &multiply, error));
+    bool same =
+        tn_number_format_same(&arithmetic->left, &arithmetic->right) && arithmetic->left.kind == TN_FLOATING;
+    TN_TRY(tn_device_operator(device, same ? &arithmetic->left : &tn_fp32, TN_MULTIPLY, &multiply, error));
     lane->multiply = cost_of(multiply);
-    TN_TRY(load_sum(device, &of->sum, lane, error));
+    TN_TRY(load_sum(device, &arithmetic->sum, lane, error));
     lane->tree = lane->sum;
     return TN_OK;
 }
 
-static tn_status load_integer(const tn_device *device, const tn_arithmetic *of, tn_lane *lane,
+static tn_status load_integer(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
                               tn_error *error) {
-    const tn_number_format *format = &of->left;
-    uint64_t bits = (uint64_t)of->left.bits + of->right.bits;
+    const tn_number_format *format = &arithmetic->left;
+    uint64_t bits = (uint64_t)arithmetic->left.bits + arithmetic->right.bits;
     lane->sum_bits = bits + TN_SUM_GUARD_BITS;
     lane->sum = integer_add(device, lane->sum_bits);
-    if (tn_number_format_same(&of->left, &of->right) && tn_device_has_operator(device, format, TN_MULTIPLY) &&
+    if (tn_number_format_same(&arithmetic->left, &arithmetic->right) &&
+        tn_device_has_operator(device, format, TN_MULTIPLY) &&
         tn_device_has_operator(device, format, TN_ADDER)) {
         const tn_operator_row *multiply, *add;
         TN_TRY(tn_device_operator(device, format, TN_MULTIPLY, &multiply, error));
@@ -93,60 +95,62 @@ static tn_status load_integer(const tn_device *device, const tn_arithmetic *of, 
         lane->packed = multiply->packed;
         lane->sum = cost_of(add);
     } else {
-        TN_TRY(integer_multiply(device, of->left.bits, of->right.bits, lane, error));
+        TN_TRY(integer_multiply(device, arithmetic->left.bits, arithmetic->right.bits, lane, error));
     }
     lane->tree = lane->sum;
     return TN_OK;
 }
 
-static tn_status load_block(const tn_device *device, const tn_arithmetic *of, tn_lane *lane,
+static tn_status load_block(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
                             tn_error *error) {
     const tn_device_integer *integer = &device->integer;
-    uint64_t exponent =
-        of->left.exponent_bits > of->right.exponent_bits ? of->left.exponent_bits : of->right.exponent_bits;
-    uint64_t a = of->chunk_bits ? of->chunk_bits : of->left.mantissa_bits;
-    uint64_t b = of->chunk_bits ? of->chunk_bits : of->right.mantissa_bits;
-    lane->group = tn_greatest_common_divisor(of->left.group, of->right.group);
+    uint64_t exponent = arithmetic->left.exponent_bits > arithmetic->right.exponent_bits
+                            ? arithmetic->left.exponent_bits
+                            : arithmetic->right.exponent_bits;
+    uint64_t a = arithmetic->chunk_bits ? arithmetic->chunk_bits : arithmetic->left.mantissa_bits;
+    uint64_t b = arithmetic->chunk_bits ? arithmetic->chunk_bits : arithmetic->right.mantissa_bits;
+    lane->group = tn_greatest_common_divisor(arithmetic->left.group, arithmetic->right.group);
     if (lane->group > GROUP_MOST)
         return tn_fail(error, TN_INPUT,
                        "block floating point in groups of %" PRIu64 "; kernels take at most %d", lane->group,
                        GROUP_MOST);
     TN_TRY(integer_multiply(device, a + 1, b + 1, lane, error));
     lane->tree = integer_add(device, a + b + 2 + tn_tree_depth(lane->group));
-    TN_TRY(load_sum(device, &of->sum, lane, error));
+    TN_TRY(load_sum(device, &arithmetic->sum, lane, error));
     lane->sum.lut += (exponent + 1) * integer->add_lut_per_bit;
     lane->sum.ff += (exponent + 1) * integer->ff_per_bit;
     return TN_OK;
 }
 
 /* What the device has for a format of groups or pairs takes the place of its integer operators. */
-static tn_status take_own_operators(const tn_device *device, const tn_arithmetic *of, tn_lane *lane,
+static tn_status take_own_operators(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
                                     tn_error *error) {
     const tn_operator_row *row;
-    if (!tn_number_format_same(&of->left, &of->right) || of->chunk_bits) return TN_OK;
-    if (tn_device_has_operator(device, &of->left, TN_MULTIPLY)) {
-        TN_TRY(tn_device_operator(device, &of->left, TN_MULTIPLY, &row, error));
+    if (!tn_number_format_same(&arithmetic->left, &arithmetic->right) || arithmetic->chunk_bits) return TN_OK;
+    if (tn_device_has_operator(device, &arithmetic->left, TN_MULTIPLY)) {
+        TN_TRY(tn_device_operator(device, &arithmetic->left, TN_MULTIPLY, &row, error));
         lane->multiply = cost_of(row);
         lane->packed = row->packed;
     }
-    if (!tn_device_has_operator(device, &of->left, TN_ADDER)) return TN_OK;
-    TN_TRY(tn_device_operator(device, &of->left, TN_ADDER, &row, error));
+    if (!tn_device_has_operator(device, &arithmetic->left, TN_ADDER)) return TN_OK;
+    TN_TRY(tn_device_operator(device, &arithmetic->left, TN_ADDER, &row, error));
     lane->tree = cost_of(row);
     return TN_OK;
 }
 
 tn_status tn_lane_load(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
                        tn_error *error) {
-    tn_arithmetic of = *arithmetic;
-    of.left = decoded(&of.left);
-    of.right = decoded(&of.right);
+    tn_arithmetic this_arithmetic = *arithmetic;
+    this_arithmetic.left = decoded(&this_arithmetic.left);
+    this_arithmetic.right = decoded(&this_arithmetic.right);
     *lane = (tn_lane){.group = 1, .packed = 1};
-    if (is_block(&of.left) && is_block(&of.right)) {
-        TN_TRY(load_block(device, &of, lane, error));
+    if (is_block(&this_arithmetic.left) && is_block(&this_arithmetic.right)) {
+        TN_TRY(load_block(device, &this_arithmetic, lane, error));
         return take_own_operators(device, arithmetic, lane, error);
     }
-    if (is_integer(&of.left) && is_integer(&of.right)) return load_integer(device, &of, lane, error);
-    return load_floating(device, &of, lane, error);
+    if (is_integer(&this_arithmetic.left) && is_integer(&this_arithmetic.right))
+        return load_integer(device, &this_arithmetic, lane, error);
+    return load_floating(device, &this_arithmetic, lane, error);
 }
 
 void tn_arithmetic_text(const tn_arithmetic *arithmetic, char text[TN_ARITHMETIC_TEXT]) {
@@ -178,9 +182,9 @@ static void interleave(uint64_t tiles, uint64_t add_cycles, uint64_t *rounds, ui
 /* From the multipliers' inputs to a sum of P products: the tree within groups, then that over groups. */
 static uint64_t tree_cycles(const tn_matmul *kernel) {
     const tn_lane *lane = &kernel->lane;
-    uint64_t within = tn_least(kernel->reduction, lane->group),
+    uint64_t span = tn_least(kernel->reduction, lane->group),
              groups = tn_ceil_div(kernel->reduction, lane->group);
-    return lane->multiply.stages + tn_tree_depth(within) * lane->tree.stages +
+    return lane->multiply.stages + tn_tree_depth(span) * lane->tree.stages +
            tn_tree_depth(groups) * lane->sum.stages;
 }
 

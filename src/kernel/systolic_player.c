@@ -24,7 +24,7 @@ typedef struct {
 
 /* A matrix as it lies, or turned round by its strides. */
 typedef struct {
-    const tn_array_value *at;
+    const tn_array_value *value;
     uint64_t rows, columns, row_stride, column_stride;
 } view;
 
@@ -48,18 +48,18 @@ typedef struct {
 
 static const token nothing = {.tag = NONE};
 
-static view lying(const tn_array_value *at, uint64_t rows, uint64_t columns) {
-    return (view){at, rows, columns, columns, 1};
+static view lying(const tn_array_value *value, uint64_t rows, uint64_t columns) {
+    return (view){value, rows, columns, columns, 1};
 }
 
 static view turned(view v) {
-    return (view){v.at, v.columns, v.rows, v.column_stride, v.row_stride};
+    return (view){v.value, v.columns, v.rows, v.column_stride, v.row_stride};
 }
 
 /* Zero in the padding of the last tiles. */
 static tn_array_value element(const view *v, uint64_t row, uint64_t column) {
     if (row >= v->rows || column >= v->columns) return (tn_array_value){0};
-    return v->at[row * v->row_stride + column * v->column_stride];
+    return v->value[row * v->row_stride + column * v->column_stride];
 }
 
 static void add(player *p, tn_array_value *sum, tn_array_value x) {
@@ -89,10 +89,10 @@ static void deliver(player *p, uint64_t row, uint64_t column, tn_array_value val
 static bool due(const player *p, uint64_t lane, uint64_t tiles, uint64_t steps, uint64_t *tile,
                 uint64_t *step) {
     if (p->cycle < lane) return false;
-    uint64_t at = p->cycle - lane;
-    while (*tile < tiles && at >= p->begin[*tile] + steps) ++*tile;
-    if (*tile == tiles || at < p->begin[*tile]) return false;
-    *step = at - p->begin[*tile];
+    uint64_t index = p->cycle - lane;
+    while (*tile < tiles && index >= p->begin[*tile] + steps) ++*tile;
+    if (*tile == tiles || index < p->begin[*tile]) return false;
+    *step = index - p->begin[*tile];
     return true;
 }
 
@@ -129,10 +129,10 @@ static void load_rows(player *p, uint64_t visit) {
     for (uint64_t step = 0; step < p->rows; step++) {
         for (uint64_t r = 0; r < p->rows; r++)
             for (uint64_t c = 0; c < p->columns; c++) {
-                cell *to = &p->next[r * p->columns + c];
-                *to = p->now[r * p->columns + c];
-                to->resting = r ? p->now[(r - 1) * p->columns + c].resting
-                                : weight_of(p, visited(p, visit), p->rows - 1 - step, c);
+                cell *target = &p->next[r * p->columns + c];
+                *target = p->now[r * p->columns + c];
+                target->resting = r ? p->now[(r - 1) * p->columns + c].resting
+                                    : weight_of(p, visited(p, visit), p->rows - 1 - step, c);
             }
         clock_edge(p);
     }
@@ -143,8 +143,8 @@ static void load_rows(player *p, uint64_t visit) {
 static void leave_weights(player *p, uint64_t visit) {
     for (uint64_t r = 0; r < p->rows; r++)
         for (uint64_t c = 0; c < p->columns; c++) {
-            cell *at = &p->now[r * p->columns + c];
-            at->resting = at->waiting = weight_of(p, visited(p, visit), r, c);
+            cell *this_cell = &p->now[r * p->columns + c];
+            this_cell->resting = this_cell->waiting = weight_of(p, visited(p, visit), r, c);
         }
 }
 
@@ -152,43 +152,44 @@ static void feed_vectors(player *p, uint64_t first, uint64_t tiles) {
     uint64_t lanes = p->sideways ? p->columns : p->rows, step;
     token *edge = p->edge[p->sideways];
     for (uint64_t lane = 0; lane < lanes; lane++) {
-        uint64_t *at = &p->lane_tile[p->sideways][lane];
+        uint64_t *entry = &p->lane_tile[p->sideways][lane];
         edge[lane] = nothing;
-        if (!due(p, lane, tiles, p->steps, at, &step)) continue;
-        uint64_t tile = visited(p, first + *at);
+        if (!due(p, lane, tiles, p->steps, entry, &step)) continue;
+        uint64_t tile = visited(p, first + *entry);
         uint64_t base = p->sideways ? tile / p->row_tiles * p->columns : tile % p->row_tiles * p->rows;
         edge[lane] =
-            (token){(int64_t)((first + *at) * p->steps + step), element(&p->vectors, step, base + lane)};
+            (token){(int64_t)((first + *entry) * p->steps + step), element(&p->vectors, step, base + lane)};
     }
 }
 
 /* One cell between two clock edges. The first vector of a tile makes it take the waiting weight, if it has one. */
 static void pass_through(player *p, uint64_t r, uint64_t c, bool takes_waiting) {
     uint64_t here = r * p->columns + c;
-    const cell *at = &p->now[here], *left = c ? at - 1 : NULL, *above = r ? at - p->columns : NULL;
-    cell *to = &p->next[here];
+    const cell *this_cell = &p->now[here], *left = c ? this_cell - 1 : NULL,
+               *above = r ? this_cell - p->columns : NULL;
+    cell *target = &p->next[here];
     token vector = p->sideways ? (above ? above->down : p->edge[1][c]) : (left ? left->right : p->edge[0][r]);
     const cell *nearer = p->sideways ? left : above; /* where the sum comes from */
-    *to = *at;
-    *(p->sideways ? &to->down : &to->right) = vector;
-    to->sum = nearer ? nearer->sum : (token){.tag = vector.tag};
+    *target = *this_cell;
+    *(p->sideways ? &target->down : &target->right) = vector;
+    target->sum = nearer ? nearer->sum : (token){.tag = vector.tag};
     if (vector.tag == NONE) return;
-    if (takes_waiting && (uint64_t)vector.tag % p->steps == 0) to->resting = at->waiting;
-    multiply_add(p, &to->sum.value, vector.value, to->resting);
+    if (takes_waiting && (uint64_t)vector.tag % p->steps == 0) target->resting = this_cell->waiting;
+    multiply_add(p, &target->sum.value, vector.value, target->resting);
 }
 
-/* Sums leave below (sideways: at the right). True: the last of visit `until` has left. */
-static bool collect_sums(player *p, uint64_t until) {
+/* Sums leave below (sideways: at the right). True: the last of visit `end` has left. */
+static bool collect_sums(player *p, uint64_t end) {
     uint64_t lanes = p->sideways ? p->rows : p->columns;
     bool ended = false;
     for (uint64_t lane = 0; lane < lanes; lane++) {
-        uint64_t from = p->sideways ? lane * p->columns + p->columns - 1 : (p->rows - 1) * p->columns + lane;
-        token sum = p->next[from].sum;
+        uint64_t start = p->sideways ? lane * p->columns + p->columns - 1 : (p->rows - 1) * p->columns + lane;
+        token sum = p->next[start].sum;
         if (sum.tag == NONE) continue;
         uint64_t visit = (uint64_t)sum.tag / p->steps, tile = visited(p, visit);
         uint64_t base = p->sideways ? tile % p->row_tiles * p->rows : tile / p->row_tiles * p->columns;
         deliver(p, (uint64_t)sum.tag % p->steps, base + lane, sum.value);
-        ended |= lane == lanes - 1 && (uint64_t)sum.tag == (until + 1) * p->steps - 1;
+        ended |= lane == lanes - 1 && (uint64_t)sum.tag == (end + 1) * p->steps - 1;
     }
     return ended;
 }
@@ -267,16 +268,16 @@ static tn_status play_ws_double_buffered(player *p, tn_error *error) {
 static void feed_terms(player *p, uint64_t first, uint64_t tiles) {
     for (int side = 0; side < 2; side++)
         for (uint64_t lane = 0; lane < (side ? p->columns : p->rows); lane++) {
-            uint64_t *at = &p->lane_tile[side][lane], term;
+            uint64_t *entry = &p->lane_tile[side][lane], term;
             token *edge = &p->edge[side][lane];
             *edge = nothing;
-            if (!due(p, lane, tiles + 1, p->steps, at, &term)) continue;
-            uint64_t tile = first + *at;
-            if (*at == tiles && (side || term)) continue;
+            if (!due(p, lane, tiles + 1, p->steps, entry, &term)) continue;
+            uint64_t tile = first + *entry;
+            if (*entry == tiles && (side || term)) continue;
             edge->tag = (int64_t)(tile * p->steps + term);
-            edge->value = *at == tiles ? (tn_array_value){0}
-                          : side       ? element(&p->above, term, tile % p->column_tiles * p->columns + lane)
-                                       : element(&p->left, tile / p->column_tiles * p->rows + lane, term);
+            edge->value = *entry == tiles ? (tn_array_value){0}
+                          : side ? element(&p->above, term, tile % p->column_tiles * p->columns + lane)
+                                 : element(&p->left, tile / p->column_tiles * p->rows + lane, term);
         }
 }
 
@@ -284,19 +285,20 @@ static void feed_terms(player *p, uint64_t first, uint64_t tiles) {
  * that moves sums up. A sum's tag is its row, counted over the tiles. */
 static void accumulate(player *p, uint64_t r, uint64_t c) {
     uint64_t here = r * p->columns + c;
-    const cell *at = &p->now[here], *below = r + 1 < p->rows ? at + p->columns : NULL;
-    cell *to = &p->next[here];
-    *to = *at;
-    to->right = c ? at[-1].right : p->edge[0][r];
-    to->down = r ? (at - p->columns)->down : p->edge[1][c];
-    to->sum = below ? below->sum : nothing;
-    if (to->right.tag != NONE && (uint64_t)to->right.tag % p->steps == 0) {
-        if (at->tile != NONE) to->sum = (token){at->tile * (int64_t)p->rows + (int64_t)r, at->resting};
-        to->resting = (tn_array_value){0};
-        to->tile = to->right.tag / (int64_t)p->steps;
+    const cell *this_cell = &p->now[here], *below = r + 1 < p->rows ? this_cell + p->columns : NULL;
+    cell *target = &p->next[here];
+    *target = *this_cell;
+    target->right = c ? this_cell[-1].right : p->edge[0][r];
+    target->down = r ? (this_cell - p->columns)->down : p->edge[1][c];
+    target->sum = below ? below->sum : nothing;
+    if (target->right.tag != NONE && (uint64_t)target->right.tag % p->steps == 0) {
+        if (this_cell->tile != NONE)
+            target->sum = (token){this_cell->tile * (int64_t)p->rows + (int64_t)r, this_cell->resting};
+        target->resting = (tn_array_value){0};
+        target->tile = target->right.tag / (int64_t)p->steps;
     }
-    if (to->right.tag != NONE && to->right.tag == to->down.tag)
-        multiply_add(p, &to->resting, to->right.value, to->down.value);
+    if (target->right.tag != NONE && target->right.tag == target->down.tag)
+        multiply_add(p, &target->resting, target->right.value, target->down.value);
 }
 
 static void deliver_row_sum(player *p, token sum, uint64_t c) {
@@ -308,8 +310,8 @@ static void deliver_row_sum(player *p, token sum, uint64_t c) {
 static void drain_down(player *p, uint64_t tile) {
     for (uint64_t r = 0; r < p->rows; r++)
         for (uint64_t c = 0; c < p->columns; c++) {
-            cell *at = &p->now[r * p->columns + c];
-            at->sum = (token){(int64_t)(tile * p->rows + r), at->resting};
+            cell *this_cell = &p->now[r * p->columns + c];
+            this_cell->sum = (token){(int64_t)(tile * p->rows + r), this_cell->resting};
         }
     for (uint64_t step = 0; step < p->rows; step++) {
         for (uint64_t c = 0; c < p->columns; c++) {

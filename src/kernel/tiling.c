@@ -11,8 +11,8 @@ typedef struct {
 } search;
 
 /* False where a count leaves 64 bits. */
-static bool measure(const search *with, uint64_t m, uint64_t n, bool rows_outside, tn_tiling *made) {
-    const tn_product_size *p = with->product;
+static bool measure(const search *state, uint64_t m, uint64_t n, bool rows_outside, tn_tiling *made) {
+    const tn_product_size *p = state->product;
     uint64_t row_tiles = tn_ceil_div(p->rows, m), column_tiles = tn_ceil_div(p->columns, n);
     uint64_t left_times = rows_outside || m == p->rows ? 1 : column_tiles,
              right_times = !rows_outside || n == p->columns ? 1 : row_tiles;
@@ -25,16 +25,16 @@ static bool measure(const search *with, uint64_t m, uint64_t n, bool rows_outsid
     if (!tn_product(counted, 3, &made->tiles)) return false;
     for (int i = 0; i < TN_TILED_OPERANDS; i++) {
         const uint64_t factor[] = {p->batch, size[i][0], size[i][1], times[i]};
-        if (!with->off_chip[i]) continue;
+        if (!state->off_chip[i]) continue;
         if (!tn_mul(tile[i][0], tile[i][1], &made->staged[i]) || !tn_product(factor, 4, &made->moved[i]))
             return false;
     }
     return true;
 }
 
-static bool holds(const search *with, const tn_tiling *tiling) {
+static bool holds(const search *state, const tn_tiling *tiling) {
     for (int i = 0; i < TN_TILED_OPERANDS; i++)
-        if (tiling->staged[i] > with->capacity) return false;
+        if (tiling->staged[i] > state->capacity) return false;
     return true;
 }
 
@@ -45,19 +45,19 @@ bool tn_tiling_moved(const tn_tiling *tiling, uint64_t *elements) {
     return true;
 }
 
-static void offer(search *with, uint64_t m, uint64_t n) {
+static void offer(search *state, uint64_t m, uint64_t n) {
     for (int outside = 1; outside >= 0; outside--) {
         tn_tiling made;
         uint64_t moved;
-        if (!measure(with, m, n, outside, &made)) continue;
-        if (!holds(with, &made) && (m > 1 || n > 1)) continue;
+        if (!measure(state, m, n, outside, &made)) continue;
+        if (!holds(state, &made) && (m > 1 || n > 1)) continue;
         if (!tn_tiling_moved(&made, &moved) ||
-            (with->found &&
-             (moved > with->least || (moved == with->least && made.tiles >= with->best->tiles))))
+            (state->found &&
+             (moved > state->least || (moved == state->least && made.tiles >= state->best->tiles))))
             continue;
-        with->found = true;
-        with->least = moved;
-        *with->best = made;
+        state->found = true;
+        state->least = moved;
+        *state->best = made;
     }
 }
 
@@ -69,11 +69,11 @@ static uint64_t next_edge(uint64_t edge, uint64_t whole) {
 
 tn_status tn_tiling_find(const tn_product_size *product, const bool off_chip[TN_TILED_OPERANDS],
                          uint64_t capacity, tn_tiling *tiling, tn_error *error) {
-    search with = {.product = product, .off_chip = off_chip, .capacity = capacity, .best = tiling};
+    search state = {.product = product, .off_chip = off_chip, .capacity = capacity, .best = tiling};
     for (uint64_t m = 1; m; m = next_edge(m, product->rows))
-        for (uint64_t n = 1; n; n = next_edge(n, product->columns)) offer(&with, m, n);
-    return with.found ? TN_OK
-                      : tn_fail(error, TN_OVERFLOW, "the tiles of an off-chip product do not fit 64 bits");
+        for (uint64_t n = 1; n; n = next_edge(n, product->columns)) offer(&state, m, n);
+    return state.found ? TN_OK
+                       : tn_fail(error, TN_OVERFLOW, "the tiles of an off-chip product do not fit 64 bits");
 }
 
 tn_status tn_operation_tiling(const tn_operation *operation, const bool *off_chip, uint64_t tile_elements,

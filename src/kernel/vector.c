@@ -4,12 +4,13 @@
 #include "kernel/issue.h"
 
 uint64_t tn_vector_pass_depth(tn_operation_kind vector, int pass, const tn_operator_set *operators) {
-    const tn_pass *of = &tn_operation_passes(vector)[pass];
+    const tn_pass *this_pass = &tn_operation_passes(vector)[pass];
     uint64_t depth = 1; /* a pass that only moves still takes a cycle */
-    for (int path = 0; path < of->paths; path++) {
+    for (int path = 0; path < this_pass->paths; path++) {
         uint64_t stages = 0;
         for (int kind = 0; kind < TN_OPERATORS; kind++)
-            if (of->series[path][kind]) stages += of->series[path][kind] * operators->row[kind]->stages;
+            if (this_pass->series[path][kind])
+                stages += this_pass->series[path][kind] * operators->row[kind]->stages;
         if (stages > depth) depth = stages;
     }
     return depth;
@@ -17,9 +18,9 @@ uint64_t tn_vector_pass_depth(tn_operation_kind vector, int pass, const tn_opera
 
 tn_status tn_vector_pass_cycles(const tn_vector *kernel, int pass, const tn_vector_blocks *blocks,
                                 uint64_t *cycles, tn_error *error) {
-    const tn_pass *of = &tn_operation_passes(kernel->kind)[pass];
-    const bool per_row = of->form == TN_PASS_PER_ROW;
-    const tn_issued_pass issue = {.form = of->form,
+    const tn_pass *this_pass = &tn_operation_passes(kernel->kind)[pass];
+    const bool per_row = this_pass->form == TN_PASS_PER_ROW;
+    const tn_issued_pass issue = {.form = this_pass->form,
                                   .rows = blocks->rows,
                                   .blocks = per_row ? 1 : tn_ceil_div(blocks->columns, kernel->lanes),
                                   .cut = !per_row && blocks->columns % kernel->lanes != 0,
@@ -27,11 +28,11 @@ tn_status tn_vector_pass_cycles(const tn_vector *kernel, int pass, const tn_vect
                                   .write_phases = {blocks->write_phases[0], blocks->write_phases[1]},
                                   .lanes = kernel->lanes,
                                   .depth = tn_vector_pass_depth(kernel->kind, pass, kernel->operators),
-                                  .sum_cycles = kernel->operators->row[of->sum]->stages};
+                                  .sum_cycles = kernel->operators->row[this_pass->sum]->stages};
     tn_issued issued;
-    uint64_t behind;
-    TN_TRY(tn_issue_pass(&issue, &issued, &behind, error));
-    if (!tn_add(issued.cycles - 1, behind, cycles))
+    uint64_t trailing;
+    TN_TRY(tn_issue_pass(&issue, &issued, &trailing, error));
+    if (!tn_add(issued.cycles - 1, trailing, cycles))
         return tn_fail(error, TN_OVERFLOW, "a vector kernel's cycles do not fit 64 bits");
     return TN_OK;
 }
@@ -72,10 +73,10 @@ uint64_t tn_vector_passes(tn_operation_kind kind) {
 }
 
 /* Operators of that kind that a pass needs. */
-static uint64_t amount_of(const tn_pass *of, int kind, uint64_t lanes) {
-    uint64_t present = of->form == TN_PASS_PER_ROW ? of->operators[kind] : of->operators[kind] * lanes;
-    bool sums = (of->form == TN_PASS_REDUCE || of->form == TN_PASS_ACCUMULATE) && of->sum == kind;
-    return present + (sums ? of->sums * lanes : 0);
+static uint64_t amount_of(const tn_pass *pass, int kind, uint64_t lanes) {
+    uint64_t present = pass->form == TN_PASS_PER_ROW ? pass->operators[kind] : pass->operators[kind] * lanes;
+    bool sums = (pass->form == TN_PASS_REDUCE || pass->form == TN_PASS_ACCUMULATE) && pass->sum == kind;
+    return present + (sums ? pass->sums * lanes : 0);
 }
 
 static uint64_t most_of(tn_operation_kind vector, int kind, uint64_t lanes) {

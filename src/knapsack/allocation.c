@@ -158,17 +158,17 @@ static bool extend(const problem *p, const tn_partial_allocation *state, size_t 
     return within_bound(p, l + 1, most, next);
 }
 
-static tn_status merge_layer(const problem *p, size_t l, const tn_partial_allocations *from,
-                             tn_partial_allocations *to, tn_error *error) {
+static tn_status merge_layer(const problem *p, size_t l, const tn_partial_allocations *source,
+                             tn_partial_allocations *target, tn_error *error) {
     double most = bound_most(p);
-    for (size_t s = 0; s < from->count; s++)
+    for (size_t s = 0; s < source->count; s++)
         for (size_t i = p->kept_first[l]; i < p->kept_first[l + 1]; i++) {
             tn_partial_allocation next;
-            if (!extend(p, &from->state[s], l, p->kept[i], most, &next)) continue;
+            if (!extend(p, &source->state[s], l, p->kept[i], most, &next)) continue;
             next.parent = (uint32_t)s;
-            TN_TRY(tn_partial_allocations_add(to, &next, error));
+            TN_TRY(tn_partial_allocations_add(target, &next, error));
         }
-    tn_partial_allocations_settle(to);
+    tn_partial_allocations_settle(target);
     return TN_OK;
 }
 
@@ -199,12 +199,12 @@ static tn_status merge_all(problem *p, size_t limit, double *dropped, uint64_t *
     *dropped = INFINITY;
     *states = 0;
     for (size_t l = 0; l < layers && status == TN_OK; l++) {
-        tn_partial_allocations *from = &front[l % 2], *to = &front[(l + 1) % 2];
-        tn_partial_allocations_clear(to);
-        status = merge_layer(p, l, from, to, error);
-        if (status == TN_OK) status = tn_allocation_trail_keep(&trail, l, to, error);
-        *dropped = fmin(*dropped, to->dropped);
-        *states += to->count;
+        tn_partial_allocations *source = &front[l % 2], *target = &front[(l + 1) % 2];
+        tn_partial_allocations_clear(target);
+        status = merge_layer(p, l, source, target, error);
+        if (status == TN_OK) status = tn_allocation_trail_keep(&trail, l, target, error);
+        *dropped = fmin(*dropped, target->dropped);
+        *states += target->count;
     }
     if (status == TN_OK) take_best(p, &front[layers % 2], &trail);
     tn_allocation_trail_free(&trail, layers);

@@ -308,8 +308,8 @@ static void find_prices(search *s) {
     for (int step = 0; step < STEPS; step++) {
         double value = 0, norm = 0, excess[TN_COSTS_MOST];
         for (size_t k = 0; k < c->costs; k++) excess[k] = -s->budget[k];
-        for (size_t at = 0; at < c->layers; at++) {
-            size_t least = least_priced(s, s->item[at].layer);
+        for (size_t index = 0; index < c->layers; index++) {
+            size_t least = least_priced(s, s->item[index].layer);
             value += priced(s, least);
             for (size_t k = 0; k < c->costs; k++) excess[k] += c->cost[least * c->costs + k];
         }
@@ -331,41 +331,41 @@ static void find_prices(search *s) {
 
 static void fill_rests(search *s) {
     const tn_knapsack *c = s->choices;
-    for (size_t at = c->layers; at-- > 0;) {
-        size_t layer = s->item[at].layer;
-        s->rest[at] = s->rest[at + 1] + s->item[at].least;
-        s->rest_priced[at] = s->rest_priced[at + 1] + priced(s, least_priced(s, layer));
+    for (size_t index = c->layers; index-- > 0;) {
+        size_t layer = s->item[index].layer;
+        s->rest[index] = s->rest[index + 1] + s->item[index].least;
+        s->rest_priced[index] = s->rest_priced[index + 1] + priced(s, least_priced(s, layer));
         for (size_t k = 0; k < c->costs; k++) {
             double least = INFINITY;
             for (size_t i = c->first[layer]; i < c->first[layer + 1]; i++)
                 least = fmin(least, c->cost[i * c->costs + k]);
-            s->rest_cost[at * c->costs + k] = s->rest_cost[(at + 1) * c->costs + k] + least;
+            s->rest_cost[index * c->costs + k] = s->rest_cost[(index + 1) * c->costs + k] + least;
         }
     }
     if (s->rest[0] > s->root_bound) s->root_bound = s->rest[0];
 }
 
-static void branch(search *s, size_t at, double objective, const double *used) {
+static void branch(search *s, size_t index, double objective, const double *used) {
     const tn_knapsack *c = s->choices;
     if (s->nodes++ >= s->most_nodes) return;
-    double bound = objective + s->rest_priced[at];
+    double bound = objective + s->rest_priced[index];
     for (size_t k = 0; k < c->costs; k++) {
-        if (used[k] + s->rest_cost[at * c->costs + k] > s->budget[k]) return;
+        if (used[k] + s->rest_cost[index * c->costs + k] > s->budget[k]) return;
         bound += s->price[k] * (used[k] - s->budget[k]);
     }
     /* A bound within half a step of the best can't improve on it. */
-    if (fmax(bound, objective + s->rest[at]) > s->best_objective - c->step / 2) return;
-    if (at == c->layers) {
+    if (fmax(bound, objective + s->rest[index]) > s->best_objective - c->step / 2) return;
+    if (index == c->layers) {
         s->best_objective = objective;
         memcpy(s->best, s->chosen, c->layers * sizeof *s->best);
         return;
     }
-    size_t layer = s->item[at].layer;
+    size_t layer = s->item[index].layer;
     for (size_t i = c->first[layer]; i < c->first[layer + 1]; i++) {
         double then[TN_COSTS_MOST];
         for (size_t k = 0; k < c->costs; k++) then[k] = used[k] + c->cost[i * c->costs + k];
         s->chosen[layer] = i - c->first[layer];
-        branch(s, at + 1, objective + c->objective[i], then);
+        branch(s, index + 1, objective + c->objective[i], then);
     }
 }
 
@@ -379,21 +379,21 @@ static double overuse(const tn_knapsack *c, const double *used, const double *bu
 /* The candidate whose choice removes the most overuse for its price; false where none removes any. */
 static bool relieve(const tn_knapsack *c, const double *budget, const item *order, size_t *choice,
                     double *used) {
-    double over = overuse(c, used, budget), best_rate = 0, best_used[TN_COSTS_MOST] = {0};
+    double excess = overuse(c, used, budget), best_rate = 0, best_used[TN_COSTS_MOST] = {0};
     size_t best_layer = 0, best_candidate = 0;
-    for (size_t at = 0; at < c->layers; at++) {
-        size_t layer = order ? order[at].layer : at, now = c->first[layer] + choice[layer];
-        for (size_t to = c->first[layer]; to < c->first[layer + 1]; to++) {
+    for (size_t index = 0; index < c->layers; index++) {
+        size_t layer = order ? order[index].layer : index, now = c->first[layer] + choice[layer];
+        for (size_t target = c->first[layer]; target < c->first[layer + 1]; target++) {
             double then[TN_COSTS_MOST];
             for (size_t k = 0; k < c->costs; k++)
-                then[k] = used[k] - c->cost[now * c->costs + k] + c->cost[to * c->costs + k];
-            double gain = over - overuse(c, then, budget);
+                then[k] = used[k] - c->cost[now * c->costs + k] + c->cost[target * c->costs + k];
+            double gain = excess - overuse(c, then, budget);
             if (gain <= 0) continue;
-            double rate = gain / fmax(1, c->objective[to] - c->objective[now]);
+            double rate = gain / fmax(1, c->objective[target] - c->objective[now]);
             if (rate <= best_rate) continue;
             best_rate = rate;
             best_layer = layer;
-            best_candidate = to;
+            best_candidate = target;
             memcpy(best_used, then, c->costs * sizeof *then);
         }
     }

@@ -100,12 +100,12 @@ static size_t best_upgrade(const tn_knapsack *c, const double *budget, const run
     size_t best = c->layers;
     double most = -1;
     for (size_t l = 0; l < c->layers; l++) {
-        const rung *at = ladder + c->first[l] + step[l];
+        const rung *entry = ladder + c->first[l] + step[l];
         if (step[l] + 1 >= count[l]) continue;
-        choice[l] = at[1].candidate;
+        choice[l] = entry[1].candidate;
         bool fits = tn_knapsack_fit(c, choice, budget);
-        choice[l] = at[0].candidate;
-        double cost = at[1].cost - at[0].cost, gain = at[0].objective - at[1].objective;
+        choice[l] = entry[0].candidate;
+        double cost = entry[1].cost - entry[0].cost, gain = entry[0].objective - entry[1].objective;
         double pays = gain / (c->costs == 1 ? fmax(1, cost) : fmax(1e-12, cost));
         if (!fits || pays < most) continue;
         most = pays;

@@ -73,12 +73,13 @@ static bool below_stairs(tn_partial_allocations *front, const tn_partial_allocat
             low = middle + 1;
     }
     if (low > 0 && stair[2 * low - 1] <= state->cost[1]) return true;
-    size_t from = low > 0 && stair[2 * low - 2] == state->cost[0] ? low - 1 : low, to = from;
-    while (to < front->stairs && stair[2 * to + 1] >= state->cost[1]) to++; /* steps that it makes useless */
-    memmove(stair + 2 * (from + 1), stair + 2 * to, (front->stairs - to) * 2 * sizeof *stair);
-    front->stairs += 1 + from - to;
-    stair[2 * from] = state->cost[0];
-    stair[2 * from + 1] = state->cost[1];
+    size_t begin = low > 0 && stair[2 * low - 2] == state->cost[0] ? low - 1 : low, end = begin;
+    while (end < front->stairs && stair[2 * end + 1] >= state->cost[1])
+        end++; /* steps that it makes useless */
+    memmove(stair + 2 * (begin + 1), stair + 2 * end, (front->stairs - end) * 2 * sizeof *stair);
+    front->stairs += 1 + begin - end;
+    stair[2 * begin] = state->cost[0];
+    stair[2 * begin + 1] = state->cost[1];
     return false;
 }
 

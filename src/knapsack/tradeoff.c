@@ -25,15 +25,15 @@ static size_t keep_best(pair *points, size_t count) {
     return kept;
 }
 
-/* Counts, or with `to` also keeps, the points of a thinning by the factor. The last one, of least objective,
+/* Counts, or with `couple` also keeps, the points of a thinning by the factor. The last one, of least objective,
  * always stays. */
-static size_t thin_by(const pair *points, size_t count, double factor, pair *to) {
+static size_t thin_by(const pair *points, size_t count, double factor, pair *couple) {
     size_t kept = 0;
     double last = INFINITY;
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && i + 1 < count && last <= points[i].objective * factor) continue;
         last = points[i].objective;
-        if (to) to[kept] = points[i];
+        if (couple) couple[kept] = points[i];
         kept++;
     }
     return kept;
@@ -97,8 +97,8 @@ static tn_status merge(const tn_knapsack *c, size_t cost, size_t most, workspace
 }
 
 /* Slope between two points: objective saved per cost. */
-static double saving(pair from, pair to) {
-    return (from.objective - to.objective) / (to.cost - from.cost);
+static double saving(pair source, pair target) {
+    return (source.objective - target.objective) / (target.cost - source.cost);
 }
 
 /* Appends the edges of the lower convex hull of a layer's front (cost rising, objective falling). */
@@ -130,15 +130,16 @@ static void bound(const tn_knapsack *c, size_t cost, workspace *w, tn_tradeoff *
         add_hull(w->layer, count, w->product, w);
     }
     qsort(w->edge, w->edges, sizeof *w->edge, by_saving);
-    double at = w->least_cost, value = w->start;
+    double moment = w->least_cost, value = w->start;
     size_t edge = 0;
     for (size_t i = 0; i < front->count; i++) {
         tn_tradeoff_point *point = &front->point[i];
-        for (; edge < w->edges && at + w->edge[edge].cost <= point->cost; edge++) {
-            at += w->edge[edge].cost;
+        for (; edge < w->edges && moment + w->edge[edge].cost <= point->cost; edge++) {
+            moment += w->edge[edge].cost;
             value -= w->edge[edge].objective;
         }
-        double part = edge < w->edges ? (point->cost - at) / w->edge[edge].cost * w->edge[edge].objective : 0;
+        double part =
+            edge < w->edges ? (point->cost - moment) / w->edge[edge].cost * w->edge[edge].objective : 0;
         point->lower_bound = fmax(0, fmin(point->objective, value - part));
     }
 }

@@ -14,14 +14,14 @@ enum { NUMBER_LENGTH = 32 };
 /* Numbers separated by x, up to the end of the text or a comma, which is left in *text. */
 static tn_status read_sizes(const char **text, const char *option, uint64_t least, uint32_t most,
                             uint64_t *size, uint32_t *count, tn_error *error) {
-    const char *at = *text;
-    for (*count = 0;; at++) {
+    const char *cursor = *text;
+    for (*count = 0;; cursor++) {
         char number[NUMBER_LENGTH];
-        size_t length = strcspn(at, "x,");
+        size_t length = strcspn(cursor, "x,");
         if (*count == most)
             return tn_fail(error, TN_INPUT, "%s has more than %u sizes, which is the most", option,
                            (unsigned)most);
-        memcpy(number, at, length < sizeof number ? length : 0);
+        memcpy(number, cursor, length < sizeof number ? length : 0);
         number[length < sizeof number ? length : 0] = '\0';
         tn_number_status status = tn_read_count(number, &size[*count]);
         if (status == TN_NUMBER_RANGE)
@@ -32,10 +32,10 @@ static tn_status read_sizes(const char **text, const char *option, uint64_t leas
         if (size[*count] < least)
             return tn_fail(error, TN_INPUT, "%s has a 0 in '%.60s'; each size is at least 1", option, *text);
         ++*count;
-        at += length;
-        if (*at != 'x') break;
+        cursor += length;
+        if (*cursor != 'x') break;
     }
-    *text = at;
+    *text = cursor;
     return TN_OK;
 }
 
@@ -48,24 +48,24 @@ static tn_status read_list(const char *text, const char *option, uint64_t least,
                    text);
 }
 
-static tn_status check_count(const char *option, uint32_t count, const char *of, uint32_t wanted,
+static tn_status check_count(const char *option, uint32_t count, const char *owner, uint32_t wanted,
                              tn_error *error) {
     if (count == wanted) return TN_OK;
-    return tn_fail(error, TN_INPUT, "%s has %u sizes and %s %u; give as many", option, (unsigned)count, of,
+    return tn_fail(error, TN_INPUT, "%s has %u sizes and %s %u; give as many", option, (unsigned)count, owner,
                    (unsigned)wanted);
 }
 
 static tn_status read_skew(const char *text, tn_bank_layout *layout, tn_error *error) {
-    const char *at = text;
+    const char *cursor = text;
     uint32_t forms = 0, count;
-    for (;; at++) {
+    for (;; cursor++) {
         if (forms == layout->forms)
             return tn_fail(error, TN_INPUT, "skew '%.60s' has more forms than the %u of banks", text,
                            (unsigned)layout->forms);
-        TN_TRY(read_sizes(&at, "skew", 0, TN_BANK_LAYOUT_AXES, layout->skew[forms], &count, error));
+        TN_TRY(read_sizes(&cursor, "skew", 0, TN_BANK_LAYOUT_AXES, layout->skew[forms], &count, error));
         TN_TRY(check_count("skew", count, "dims", layout->axes, error));
         forms++;
-        if (*at != ',') break;
+        if (*cursor != ',') break;
     }
     if (forms == layout->forms) return TN_OK;
     return tn_fail(error, TN_INPUT, "skew has %u linear forms and banks %u; give one for each, with commas",
@@ -159,75 +159,76 @@ static uint32_t next_bank(const tn_bank_layout *layout, uint32_t bank, uint32_t 
     uint32_t next = 0, stride = 1;
     for (uint32_t k = 0; k < layout->forms; k++) {
         uint32_t banks = (uint32_t)layout->banks[k];
-        uint32_t at = bank / stride % banks, step = (uint32_t)(layout->skew[k][axis] % banks);
-        next += (at + step) % banks * stride;
+        uint32_t index = bank / stride % banks, step = (uint32_t)(layout->skew[k][axis] % banks);
+        next += (index + step) % banks * stride;
         stride *= banks;
     }
     return next;
 }
 
-static tn_status add_axis(counter *with, uint32_t axis, tn_error *error) {
-    uint32_t at = with->spread_axes, bank = 0;
-    if (next_bank(with->layout, 0, axis) == 0) return TN_OK;
-    TN_TRY(tn_arena_alloc(&with->arena, with->banks, sizeof **with->next, &with->next[at], error));
-    TN_TRY(tn_arena_alloc(&with->arena, with->banks, sizeof **with->count, &with->count[at + 1], error));
-    for (uint32_t b = 0; b < with->banks; b++) with->next[at][b] = next_bank(with->layout, b, axis);
+static tn_status add_axis(counter *tally, uint32_t axis, tn_error *error) {
+    uint32_t index = tally->spread_axes, bank = 0;
+    if (next_bank(tally->layout, 0, axis) == 0) return TN_OK;
+    TN_TRY(tn_arena_alloc(&tally->arena, tally->banks, sizeof **tally->next, &tally->next[index], error));
+    TN_TRY(
+        tn_arena_alloc(&tally->arena, tally->banks, sizeof **tally->count, &tally->count[index + 1], error));
+    for (uint32_t b = 0; b < tally->banks; b++) tally->next[index][b] = next_bank(tally->layout, b, axis);
     do {
-        bank = with->next[at][bank];
-        with->period[at]++;
+        bank = tally->next[index][bank];
+        tally->period[index]++;
     } while (bank != 0);
-    with->spread[at] = axis;
-    with->spread_axes++;
+    tally->spread[index] = axis;
+    tally->spread_axes++;
     return TN_OK;
 }
 
-static tn_status begin(counter *with, const tn_bank_layout *layout, tn_error *error) {
-    *with = (counter){.layout = layout, .banks = 1};
-    for (uint32_t k = 0; k < layout->forms; k++) with->banks *= (uint32_t)layout->banks[k];
-    TN_TRY(tn_arena_alloc(&with->arena, with->banks, sizeof **with->count, &with->count[0], error));
-    TN_TRY(TN_NEW(&with->arena, with->banks, &with->seen, error));
-    memset(with->count[0], 0, with->banks * sizeof **with->count);
-    with->count[0][0] = 1;
-    for (uint32_t axis = 0; axis < layout->axes; axis++) TN_TRY(add_axis(with, axis, error));
+static tn_status begin(counter *tally, const tn_bank_layout *layout, tn_error *error) {
+    *tally = (counter){.layout = layout, .banks = 1};
+    for (uint32_t k = 0; k < layout->forms; k++) tally->banks *= (uint32_t)layout->banks[k];
+    TN_TRY(tn_arena_alloc(&tally->arena, tally->banks, sizeof **tally->count, &tally->count[0], error));
+    TN_TRY(TN_NEW(&tally->arena, tally->banks, &tally->seen, error));
+    memset(tally->count[0], 0, tally->banks * sizeof **tally->count);
+    tally->count[0][0] = 1;
+    for (uint32_t axis = 0; axis < layout->axes; axis++) TN_TRY(add_axis(tally, axis, error));
     return TN_OK;
 }
 
 /* Spreads what lies in the banks over `words` words along the at-th spread axis. The axis walks round rings of
  * banks: whole rounds leave a word of each bank in every bank of its ring, the rest is a sliding window. */
-static void spread_words(counter *with, uint32_t at, uint64_t words) {
-    const uint32_t *next = with->next[at];
-    const uint64_t *from = with->count[at], period = with->period[at];
-    uint64_t *to = with->count[at + 1], rounds = words / period, rest = words % period;
-    memset(with->seen, 0, with->banks * sizeof *with->seen);
-    for (uint32_t first = 0; first < with->banks; first++) {
-        if (with->seen[first]) continue;
+static void spread_words(counter *tally, uint32_t index, uint64_t words) {
+    const uint32_t *next = tally->next[index];
+    const uint64_t *source = tally->count[index], period = tally->period[index];
+    uint64_t *target = tally->count[index + 1], rounds = words / period, rest = words % period;
+    memset(tally->seen, 0, tally->banks * sizeof *tally->seen);
+    for (uint32_t first = 0; first < tally->banks; first++) {
+        if (tally->seen[first]) continue;
         uint64_t ring = 0, window = 0;
         uint32_t last = first, tail = first; /* the window's ends */
         for (uint64_t i = 0; i < period; i++, last = next[last]) {
-            ring += from[last];
-            with->seen[last] = true;
+            ring += source[last];
+            tally->seen[last] = true;
         }
         if (rest == 0)
             tail = next[first];
         else
-            window = from[first];
+            window = source[first];
         for (uint64_t i = 1; i < rest; i++) {
             last = next[last];
-            window += from[last];
+            window += source[last];
         }
         for (uint64_t i = 0; i < period; i++) {
-            to[last] = rounds * ring + window;
+            target[last] = rounds * ring + window;
             last = next[last];
-            window += from[last] - from[tail];
+            window += source[last] - source[tail];
             tail = next[tail];
         }
     }
 }
 
-static uint64_t fullest(const counter *with) {
-    const uint64_t *count = with->count[with->spread_axes];
+static uint64_t fullest(const counter *tally) {
+    const uint64_t *count = tally->count[tally->spread_axes];
     uint64_t most = 0;
-    for (uint32_t i = 0; i < with->banks; i++)
+    for (uint32_t i = 0; i < tally->banks; i++)
         if (count[i] > most) most = count[i];
     return most;
 }
@@ -257,27 +258,27 @@ static tn_status count_words(const tn_bank_layout *layout, uint64_t *words, tn_e
 }
 
 /* Words of the box along the axes that all lie in one bank, and the box spread over the others. */
-static uint64_t fullest_of_box(counter *with, const uint64_t *words) {
+static uint64_t fullest_of_box(counter *tally, const uint64_t *words) {
     uint64_t most = 1;
-    for (uint32_t axis = 0, at = 0; axis < with->layout->axes; axis++) {
-        if (at < with->spread_axes && with->spread[at] == axis)
-            spread_words(with, at++, words[axis]);
+    for (uint32_t axis = 0, index = 0; axis < tally->layout->axes; axis++) {
+        if (index < tally->spread_axes && tally->spread[index] == axis)
+            spread_words(tally, index++, words[axis]);
         else
             most *= words[axis];
     }
-    return most * fullest(with);
+    return most * fullest(tally);
 }
 
 /* Words that the fullest bank has of a box of `words` words along each axis, wherever it lies. */
 static tn_status fullest_bank(const tn_bank_layout *layout, const uint64_t *words, uint64_t *most,
                               tn_error *error) {
-    counter with;
+    counter tally;
     uint64_t all;
     if (!tn_product(words, layout->axes, &all))
         return tn_fail(error, TN_OVERFLOW, "the words of a box do not fit 64 bits");
-    tn_status status = begin(&with, layout, error);
-    if (status == TN_OK) *most = fullest_of_box(&with, words);
-    tn_arena_free(&with.arena);
+    tn_status status = begin(&tally, layout, error);
+    if (status == TN_OK) *most = fullest_of_box(&tally, words);
+    tn_arena_free(&tally.arena);
     return status;
 }
 
@@ -292,15 +293,15 @@ tn_status tn_bank_layout_measure(const tn_bank_layout *layout, tn_bank_layout_si
 }
 
 /* Adds the cycles of all combinations of touches along the spread axes from the at-th on. */
-static bool add_cycles(counter *with, const touch (*list)[TOUCHES], const uint32_t *touches, uint32_t at,
+static bool add_cycles(counter *tally, const touch (*list)[TOUCHES], const uint32_t *touches, uint32_t index,
                        uint64_t blocks, uint64_t *cycles) {
-    if (at == with->spread_axes) return tn_mul_add(blocks, fullest(with), cycles);
-    uint32_t axis = with->spread[at];
+    if (index == tally->spread_axes) return tn_mul_add(blocks, fullest(tally), cycles);
+    uint32_t axis = tally->spread[index];
     for (uint32_t i = 0; i < touches[axis]; i++) {
         uint64_t more;
-        spread_words(with, at, list[axis][i].words);
+        spread_words(tally, index, list[axis][i].words);
         if (!tn_mul(blocks, list[axis][i].blocks, &more)) return false;
-        if (!add_cycles(with, list, touches, at + 1, more, cycles)) return false;
+        if (!add_cycles(tally, list, touches, index + 1, more, cycles)) return false;
     }
     return true;
 }
@@ -313,18 +314,18 @@ static bool words_touched(const touch *list, uint32_t touches, uint64_t *words) 
     return true;
 }
 
-static tn_status sum_cycles(counter *with, const touch (*list)[TOUCHES], const uint32_t *touches,
+static tn_status sum_cycles(counter *tally, const touch (*list)[TOUCHES], const uint32_t *touches,
                             uint64_t *cycles, tn_error *error) {
     uint64_t each = 1, words;
     bool fits = true;
     *cycles = 0;
-    for (uint32_t axis = 0, at = 0; axis < with->layout->axes; axis++) {
-        if (at < with->spread_axes && with->spread[at] == axis)
-            at++;
+    for (uint32_t axis = 0, index = 0; axis < tally->layout->axes; axis++) {
+        if (index < tally->spread_axes && tally->spread[index] == axis)
+            index++;
         else
             fits = fits && words_touched(list[axis], touches[axis], &words) && tn_mul(each, words, &each);
     }
-    fits = fits && add_cycles(with, list, touches, 0, 1, cycles) && tn_mul(*cycles, each, cycles);
+    fits = fits && add_cycles(tally, list, touches, 0, 1, cycles) && tn_mul(*cycles, each, cycles);
     return fits ? TN_OK : tn_fail(error, TN_OVERFLOW, "the cycles of reading an array do not fit 64 bits");
 }
 
@@ -333,7 +334,7 @@ tn_status tn_bank_layout_issues(const tn_bank_layout *layout, const uint64_t *bl
     touch list[TN_BANK_LAYOUT_AXES][TOUCHES];
     uint32_t touches[TN_BANK_LAYOUT_AXES];
     uint64_t words;
-    counter with;
+    counter tally;
     TN_TRY(count_words(layout, &words, error));
     TN_TRY(check_size("block", block, layout->axes, error));
     /* Words and blocks longer than the axis are cut at its edge; cut here, sums of floors fit 64 bits. */
@@ -342,8 +343,8 @@ tn_status tn_bank_layout_issues(const tn_bank_layout *layout, const uint64_t *bl
         touches[i] = list_touches(dim, layout->word[i] < dim ? layout->word[i] : dim,
                                   block[i] < dim ? block[i] : dim, list[i]);
     }
-    tn_status status = begin(&with, layout, error);
-    if (status == TN_OK) status = sum_cycles(&with, (const touch(*)[TOUCHES])list, touches, cycles, error);
-    tn_arena_free(&with.arena);
+    tn_status status = begin(&tally, layout, error);
+    if (status == TN_OK) status = sum_cycles(&tally, (const touch(*)[TOUCHES])list, touches, cycles, error);
+    tn_arena_free(&tally.arena);
     return status;
 }

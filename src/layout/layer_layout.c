@@ -56,16 +56,16 @@ static bool is_akin(const tn_laid_layer *layer, const tn_program *program, const
 tn_status tn_laid_layer_find(tn_laid_layers *layers, const tn_program *program, const tn_kernel_edges *edges,
                              tn_banking banking, const tn_layout_demand *demand, tn_laid_layer **layer,
                              tn_error *error) {
-    tn_laid_layer **list = list_of(layers, program, edges, banking), *of = *list;
-    while (of && !(is_akin(of, program, edges, banking) &&
-                   memcmp(of->demand, demand, program->tensors * sizeof *demand) == 0))
-        of = of->next;
-    *layer = of;
-    if (of) return TN_OK;
-    TN_TRY(TN_NEW(layers->arena, 1, &of, error));
-    *of = (tn_laid_layer){
+    tn_laid_layer **list = list_of(layers, program, edges, banking), *laid_layer = *list;
+    while (laid_layer && !(is_akin(laid_layer, program, edges, banking) &&
+                           memcmp(laid_layer->demand, demand, program->tensors * sizeof *demand) == 0))
+        laid_layer = laid_layer->next;
+    *layer = laid_layer;
+    if (laid_layer) return TN_OK;
+    TN_TRY(TN_NEW(layers->arena, 1, &laid_layer, error));
+    *laid_layer = (tn_laid_layer){
         .program = program, .edges = *edges, .banking = banking, .demand = demand, .next = *list};
-    *layer = *list = of;
+    *layer = *list = laid_layer;
     return TN_OK;
 }
 
@@ -97,26 +97,29 @@ static bool shares_alike(const tn_laid_layer *a, const tn_laid_layer *b) {
 }
 
 /* Bounds that were found for a layer of other demands that makes no difference to them; NULL: none. */
-static const layer_times *bounds_alike(const tn_laid_layers *layers, const tn_laid_layer *of,
+static const layer_times *bounds_alike(const tn_laid_layers *layers, const tn_laid_layer *layer,
                                        const tn_matmul *kernel) {
-    const tn_laid_layer *other = *list_of(layers, of->program, &of->edges, of->banking);
+    const tn_laid_layer *other = *list_of(layers, layer->program, &layer->edges, layer->banking);
     for (; other; other = other->next) {
         const layer_times *times = other->times;
-        if (!is_akin(other, of->program, &of->edges, of->banking) || !shares_alike(of, other)) continue;
+        if (!is_akin(other, layer->program, &layer->edges, layer->banking) || !shares_alike(layer, other))
+            continue;
         while (times && !is_of_lane(times, kernel, true)) times = times->next;
         if (times) return times;
     }
     return NULL;
 }
 
-static tn_status count_cycles(const tn_laid_layers *layers, const tn_laid_layer *of, const tn_matmul *kernel,
-                              bool at_least, const uint64_t **times, tn_error *error) {
+static tn_status count_cycles(const tn_laid_layers *layers, const tn_laid_layer *layer,
+                              const tn_matmul *kernel, bool at_least, const uint64_t **times,
+                              tn_error *error) {
     uint64_t *cycles;
-    TN_TRY(TN_NEW(layers->arena, of->program->steps, &cycles, error));
+    TN_TRY(TN_NEW(layers->arena, layer->program->steps, &cycles, error));
     *times = cycles;
-    if (at_least) return tn_open_layouts_cycles(of->program, kernel, of->banking, of->demand, cycles, error);
-    for (uint32_t i = 0; i < of->program->steps; i++)
-        TN_TRY(tn_issue_product_cycles(kernel, &of->layouts->product[i].issued, &cycles[i], error));
+    if (at_least)
+        return tn_open_layouts_cycles(layer->program, kernel, layer->banking, layer->demand, cycles, error);
+    for (uint32_t i = 0; i < layer->program->steps; i++)
+        TN_TRY(tn_issue_product_cycles(kernel, &layer->layouts->product[i].issued, &cycles[i], error));
     return TN_OK;
 }
 
@@ -140,17 +143,18 @@ tn_status tn_laid_layer_cycles(const tn_laid_layers *layers, tn_laid_layer *laye
 }
 
 tn_status tn_laid_layer_partial_cycles(const tn_laid_layers *layers, tn_laid_layer *layer,
-                                       const tn_partial *of, const tn_matmul *kernel, uint64_t *cycles,
+                                       const tn_partial *partial, const tn_matmul *kernel, uint64_t *cycles,
                                        tn_error *error) {
     part_time *part = layer->parts;
-    while (part && (part->step != of->step || part->kept != of->kept ||
+    while (part && (part->step != partial->step || part->kept != partial->kept ||
                     memcmp(&part->lane, &kernel->lane, sizeof kernel->lane) != 0))
         part = part->next;
     if (!part) {
         TN_TRY(TN_NEW(layers->arena, 1, &part, error));
-        *part = (part_time){.step = of->step, .kept = of->kept, .next = layer->parts};
+        *part = (part_time){.step = partial->step, .kept = partial->kept, .next = layer->parts};
         memcpy(&part->lane, &kernel->lane, sizeof kernel->lane);
-        TN_TRY(tn_partial_product_cycles(layer->program, layer->layouts, of, kernel, &part->cycles, error));
+        TN_TRY(
+            tn_partial_product_cycles(layer->program, layer->layouts, partial, kernel, &part->cycles, error));
         layer->parts = part;
     }
     *cycles = part->cycles;

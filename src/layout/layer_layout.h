@@ -36,7 +36,7 @@ tn_status tn_laid_layer_cycles(const tn_laid_layers *layers, tn_laid_layer *laye
 
 /* The same of the product of a part (layout/tensor_layout.h), with layouts that were searched. */
 tn_status tn_laid_layer_partial_cycles(const tn_laid_layers *layers, tn_laid_layer *layer,
-                                       const tn_partial *of, const tn_matmul *kernel, uint64_t *cycles,
+                                       const tn_partial *partial, const tn_matmul *kernel, uint64_t *cycles,
                                        tn_error *error);
 
 #endif

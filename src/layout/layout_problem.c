@@ -63,120 +63,123 @@ void tn_layout_search_cuts(const tn_searched_product *p, const tn_group_cut **c)
     for (int g = 0; g < GROUPS; g++) c[g] = &p->group[g].cut[p->group[g].taken];
 }
 
-static bool contains(const tn_program_tensor *of, uint32_t index) {
-    for (uint32_t i = 0; i < of->indices.count; i++)
-        if (of->indices.index[i] == index) return true;
+static bool contains(const tn_program_tensor *tensor, uint32_t index) {
+    for (uint32_t i = 0; i < tensor->indices.count; i++)
+        if (tensor->indices.index[i] == index) return true;
     return false;
 }
 
 /* The core whose gradient a tensor is, if it is to lie as that does; else the tensor itself. */
 static uint32_t lies_as(const tn_program *program, uint32_t tensor, const tn_layout_demand *demand) {
-    const tn_program_tensor *of = &program->tensor[tensor];
-    bool first = of->role == TN_ROLE_DX && demand->is_looked_up;
-    if (!demand->is_updated || (of->role != TN_ROLE_CORE_GRADIENT && !first)) return tensor;
+    const tn_program_tensor *program_tensor = &program->tensor[tensor];
+    bool first = program_tensor->role == TN_ROLE_DX && demand->is_looked_up;
+    if (!demand->is_updated || (program_tensor->role != TN_ROLE_CORE_GRADIENT && !first)) return tensor;
     for (uint32_t t = 0; t < tensor; t++) {
         const tn_program_tensor *core = &program->tensor[t];
-        if (first ? core->role == TN_ROLE_X : core->role == TN_ROLE_CORE && core->core == of->core) return t;
+        if (first ? core->role == TN_ROLE_X
+                  : core->role == TN_ROLE_CORE && core->core == program_tensor->core)
+            return t;
     }
     return tensor;
 }
 
-static tn_status read_tensor(tn_layout_search *with, uint32_t t, const tn_layout_demand *demand,
+static tn_status read_tensor(tn_layout_search *search, uint32_t t, const tn_layout_demand *demand,
                              tn_error *error) {
-    const tn_program_tensor *from = &with->program->tensor[t];
-    tn_searched_tensor *of = &with->tensor[t];
-    if (demand) of->demand = demand[t];
-    of->stands_for = lies_as(with->program, t, &of->demand);
-    of->demand.is_shared = of->demand.is_shared && of->demand.has_row && from->indices.count > 0;
-    for (uint32_t i = 0; i < from->indices.count; i++) {
-        if (with->size[from->indices.index[i]] == 1) continue;
-        if (of->axes == TN_LAYOUT_AXES)
+    const tn_program_tensor *source = &search->program->tensor[t];
+    tn_searched_tensor *tensor = &search->tensor[t];
+    if (demand) tensor->demand = demand[t];
+    tensor->stands_for = lies_as(search->program, t, &tensor->demand);
+    tensor->demand.is_shared =
+        tensor->demand.is_shared && tensor->demand.has_row && source->indices.count > 0;
+    for (uint32_t i = 0; i < source->indices.count; i++) {
+        if (search->size[source->indices.index[i]] == 1) continue;
+        if (tensor->axes == TN_LAYOUT_AXES)
             return tn_fail(error, TN_LIMIT, "a tensor has more than %d axes, too many to search a layout",
                            TN_LAYOUT_AXES);
-        of->axis[of->axes++] = from->indices.index[i];
+        tensor->axis[tensor->axes++] = source->indices.index[i];
     }
     return TN_OK;
 }
 
 /* Of more cuts than are tried those of the fewest blocks; of equal ones the first. */
-static void add_cut(tn_cut_choice *of, tn_group_cut cut) {
-    uint32_t at = of->count;
-    while (at > 0 && of->cut[at - 1].blocks > cut.blocks) at--;
-    if (at == TN_CUTS_MOST) return;
-    if (of->count < TN_CUTS_MOST) of->count++;
-    memmove(&of->cut[at + 1], &of->cut[at], (of->count - 1 - at) * sizeof cut);
-    of->cut[at] = cut;
+static void add_cut(tn_cut_choice *choice, tn_group_cut cut) {
+    uint32_t index = choice->count;
+    while (index > 0 && choice->cut[index - 1].blocks > cut.blocks) index--;
+    if (index == TN_CUTS_MOST) return;
+    if (choice->count < TN_CUTS_MOST) choice->count++;
+    memmove(&choice->cut[index + 1], &choice->cut[index], (choice->count - 1 - index) * sizeof cut);
+    choice->cut[index] = cut;
 }
 
 /* The indices of a group, and how it may be cut: along one index, or along two where that gives fewer blocks
  * than any one does. */
-static void read_cuts(const tn_layout_search *with, const uint32_t *index, uint32_t indices, uint64_t edge,
-                      tn_cut_choice *of) {
+static void read_cuts(const tn_layout_search *search, const uint32_t *index, uint32_t indices, uint64_t edge,
+                      tn_cut_choice *choice) {
     uint64_t all = 1, least = UINT64_MAX;
-    of->count = 0;
-    for (uint32_t i = 0; i < indices; i++) all *= with->size[index[i]];
+    choice->count = 0;
+    for (uint32_t i = 0; i < indices; i++) all *= search->size[index[i]];
     if (indices == 0 || edge == 1) {
-        add_cut(of, (tn_group_cut){.blocks = all});
+        add_cut(choice, (tn_group_cut){.blocks = all});
         return;
     }
     for (uint32_t i = 0; i < indices; i++) {
-        uint64_t size = with->size[index[i]], blocks = all / size * tn_ceil_div(size, edge);
-        add_cut(of, (tn_group_cut){1, {index[i]}, {edge}, blocks});
+        uint64_t size = search->size[index[i]], blocks = all / size * tn_ceil_div(size, edge);
+        add_cut(choice, (tn_group_cut){1, {index[i]}, {edge}, blocks});
         least = tn_least(least, blocks);
     }
     for (uint32_t i = 0; i < indices; i++)
         for (uint32_t j = i + 1; j < indices; j++)
             for (uint64_t part = 2; part < edge; part *= 2) {
-                uint64_t a = with->size[index[i]], b = with->size[index[j]];
+                uint64_t a = search->size[index[i]], b = search->size[index[j]];
                 uint64_t blocks = all / a / b * tn_ceil_div(a, part) * tn_ceil_div(b, edge / part);
                 if (edge % part == 0 && blocks < least)
-                    add_cut(of, (tn_group_cut){2, {index[i], index[j]}, {part, edge / part}, blocks});
+                    add_cut(choice, (tn_group_cut){2, {index[i], index[j]}, {part, edge / part}, blocks});
             }
 }
 
-static void read_product(tn_layout_search *with, uint32_t at) {
-    const tn_program_step *step = &with->program->step[at];
-    const tn_program_tensor *a = &with->program->tensor[step->a], *b = &with->program->tensor[step->b],
-                            *out = &with->program->tensor[step->out];
+static void read_product(tn_layout_search *search, uint32_t place) {
+    const tn_program_step *step = &search->program->step[place];
+    const tn_program_tensor *a = &search->program->tensor[step->a], *b = &search->program->tensor[step->b],
+                            *out = &search->program->tensor[step->out];
     uint32_t index[GROUPS][TN_LAYOUT_AXES], count[GROUPS] = {0};
-    tn_searched_product *p = &with->product[at];
-    p->tensor[LEFT] = with->tensor[step->a].stands_for;
-    p->tensor[RIGHT] = with->tensor[step->b].stands_for;
-    p->tensor[RESULT] = with->tensor[step->out].stands_for;
+    tn_searched_product *p = &search->product[place];
+    p->tensor[LEFT] = search->tensor[step->a].stands_for;
+    p->tensor[RIGHT] = search->tensor[step->b].stands_for;
+    p->tensor[RESULT] = search->tensor[step->out].stands_for;
     p->batch = 1;
     for (uint32_t i = 0; i < a->indices.count; i++) {
         uint32_t x = a->indices.index[i];
         bool in_b = contains(b, x);
         if (in_b && contains(out, x))
-            p->batch *= with->size[x];
-        else if (with->size[x] > 1)
+            p->batch *= search->size[x];
+        else if (search->size[x] > 1)
             index[in_b ? REDUCTION : ROWS][count[in_b ? REDUCTION : ROWS]++] = x;
     }
     for (uint32_t i = 0; i < b->indices.count; i++) {
         uint32_t x = b->indices.index[i];
-        if (!contains(a, x) && with->size[x] > 1) index[COLUMNS][count[COLUMNS]++] = x;
+        if (!contains(a, x) && search->size[x] > 1) index[COLUMNS][count[COLUMNS]++] = x;
     }
-    for (int g = 0; g < GROUPS; g++) read_cuts(with, index[g], count[g], with->edge[g], &p->group[g]);
+    for (int g = 0; g < GROUPS; g++) read_cuts(search, index[g], count[g], search->edge[g], &p->group[g]);
 }
 
 /* The largest block along a group, as a power of two. */
-static uint64_t longest(const tn_layout_search *with, const tn_cut_choice *of) {
+static uint64_t longest(const tn_layout_search *search, const tn_cut_choice *choice) {
     uint64_t most = 1;
-    for (uint32_t i = 0; i < of->count; i++) {
+    for (uint32_t i = 0; i < choice->count; i++) {
         uint64_t block = 1;
-        for (uint32_t k = 0; k < of->cut[i].indices; k++)
-            block *= power_above(tn_least(of->cut[i].edge[k], with->size[of->cut[i].index[k]]));
+        for (uint32_t k = 0; k < choice->cut[i].indices; k++)
+            block *= power_above(tn_least(choice->cut[i].edge[k], search->size[choice->cut[i].index[k]]));
         most = tn_greatest(most, block);
     }
     return most;
 }
 
 /* Gives the tensor room for a block of so many elements, if it has as many along a word's axes. */
-static void widen(tn_layout_search *with, uint32_t t, uint64_t elements) {
-    tn_searched_tensor *of = &with->tensor[t];
+static void widen(tn_layout_search *search, uint32_t t, uint64_t elements) {
+    tn_searched_tensor *tensor = &search->tensor[t];
     uint32_t longest_log[TN_WORD_AXES] = {0}, room = 0;
-    for (uint32_t i = 0; i < of->axes; i++) {
-        uint32_t log = tn_log_above(with->size[of->axis[i]]);
+    for (uint32_t i = 0; i < tensor->axes; i++) {
+        uint32_t log = tn_log_above(search->size[tensor->axis[i]]);
         for (int k = 0; k < TN_WORD_AXES; k++)
             if (log > longest_log[k]) {
                 uint32_t kept = longest_log[k];
@@ -186,42 +189,45 @@ static void widen(tn_layout_search *with, uint32_t t, uint64_t elements) {
     }
     for (int k = 0; k < TN_WORD_AXES; k++) room += longest_log[k];
     uint32_t log = tn_log_above(elements) < room ? tn_log_above(elements) : room;
-    if (log > of->least_log) of->least_log = log;
-    if (of->least_log > with->widest_log) with->widest_log = of->least_log;
+    if (log > tensor->least_log) tensor->least_log = log;
+    if (tensor->least_log > search->widest_log) search->widest_log = tensor->least_log;
 }
 
-static tn_status list_uses(tn_layout_search *with, tn_arena *arena, tn_error *error) {
-    for (uint32_t t = 0; t < with->tensors; t++) {
-        tn_searched_tensor *of = &with->tensor[t];
-        TN_TRY(TN_NEW(arena, with->products, &of->use, error));
-        for (uint32_t i = 0; i < with->products; i++)
+static tn_status list_uses(tn_layout_search *search, tn_arena *arena, tn_error *error) {
+    for (uint32_t t = 0; t < search->tensors; t++) {
+        tn_searched_tensor *tensor = &search->tensor[t];
+        TN_TRY(TN_NEW(arena, search->products, &tensor->use, error));
+        for (uint32_t i = 0; i < search->products; i++)
             for (int side = 0; side < SIDES; side++)
-                if (with->product[i].tensor[side] == t && (of->uses == 0 || of->use[of->uses - 1] != i))
-                    of->use[of->uses++] = i;
+                if (search->product[i].tensor[side] == t &&
+                    (tensor->uses == 0 || tensor->use[tensor->uses - 1] != i))
+                    tensor->use[tensor->uses++] = i;
     }
-    for (uint32_t i = 0; i < with->products; i++) {
-        const tn_searched_product *p = &with->product[i];
+    for (uint32_t i = 0; i < search->products; i++) {
+        const tn_searched_product *p = &search->product[i];
         uint64_t edge[GROUPS];
-        for (int g = 0; g < GROUPS; g++) edge[g] = longest(with, &p->group[g]);
+        for (int g = 0; g < GROUPS; g++) edge[g] = longest(search, &p->group[g]);
         for (int side = 0; side < SIDES; side++) {
-            widen(with, p->tensor[side], edge[tn_cut_directions[side][0]] * edge[tn_cut_directions[side][1]]);
+            widen(search, p->tensor[side],
+                  edge[tn_cut_directions[side][0]] * edge[tn_cut_directions[side][1]]);
         }
     }
     return TN_OK;
 }
 
-tn_status tn_layout_search_room(tn_layout_search *with, tn_arena *arena, tn_error *error) {
-    size_t logs = (size_t)with->tensors * with->indices;
-    TN_TRY(TN_NEW(arena, with->tensors, &with->tensor, error));
-    TN_TRY(TN_NEW(arena, with->products, &with->product, error));
-    TN_TRY(TN_NEW(arena, logs, &with->log, error));
-    return TN_NEW(arena, logs, &with->skew, error);
+tn_status tn_layout_search_room(tn_layout_search *layout_search, tn_arena *arena, tn_error *error) {
+    size_t logs = (size_t)layout_search->tensors * layout_search->indices;
+    TN_TRY(TN_NEW(arena, layout_search->tensors, &layout_search->tensor, error));
+    TN_TRY(TN_NEW(arena, layout_search->products, &layout_search->product, error));
+    TN_TRY(TN_NEW(arena, logs, &layout_search->log, error));
+    return TN_NEW(arena, logs, &layout_search->skew, error);
 }
 
-tn_status tn_layout_search_read(tn_layout_search *with, const tn_layout_demand *demand, tn_arena *arena,
-                                tn_error *error) {
-    TN_TRY(tn_layout_search_room(with, arena, error));
-    for (uint32_t t = 0; t < with->tensors; t++) TN_TRY(read_tensor(with, t, demand, error));
-    for (uint32_t i = 0; i < with->products; i++) read_product(with, i);
-    return list_uses(with, arena, error);
+tn_status tn_layout_search_read(tn_layout_search *layout_search, const tn_layout_demand *demand,
+                                tn_arena *arena, tn_error *error) {
+    TN_TRY(tn_layout_search_room(layout_search, arena, error));
+    for (uint32_t t = 0; t < layout_search->tensors; t++)
+        TN_TRY(read_tensor(layout_search, t, demand, error));
+    for (uint32_t i = 0; i < layout_search->products; i++) read_product(layout_search, i);
+    return list_uses(layout_search, arena, error);
 }

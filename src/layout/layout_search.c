@@ -8,15 +8,15 @@
 /* Word by word: few words in many banks. */
 static uint64_t count_each(const uint64_t *words, const uint64_t *step, uint32_t axes, uint64_t banks) {
     uint32_t count[TN_LAYOUT_BANKS_MOST];
-    uint64_t at[TN_BANKED_AXES] = {0}, bank = 0, mask = banks - 1;
+    uint64_t entry[TN_BANKED_AXES] = {0}, bank = 0, mask = banks - 1;
     uint32_t most = 0;
     memset(count, 0, banks * sizeof *count);
     for (;;) {
         if (++count[bank] > most) most = count[bank];
         uint32_t k = 0;
-        while (k < axes && ++at[k] == words[k]) {
+        while (k < axes && ++entry[k] == words[k]) {
             bank = (bank - step[k] * (words[k] - 1)) & mask;
-            at[k++] = 0;
+            entry[k++] = 0;
         }
         if (k == axes) return most;
         bank = (bank + step[k]) & mask;
@@ -26,20 +26,21 @@ static uint64_t count_each(const uint64_t *words, const uint64_t *step, uint32_t
 /* Axis by axis, whole rounds of banks at once. */
 static uint64_t count_rounds(const uint64_t *words, const uint64_t *step, uint32_t axes, uint64_t banks) {
     uint64_t count[2][TN_LAYOUT_BANKS_MOST], most = 0, mask = banks - 1;
-    int from = 0;
-    memset(count[from], 0, banks * sizeof **count);
-    count[from][0] = 1;
+    int start = 0;
+    memset(count[start], 0, banks * sizeof **count);
+    count[start][0] = 1;
     for (uint32_t k = 0; k < axes; k++) {
         uint64_t round = 1, bank = 0;
         for (uint64_t b = step[k]; b != 0; b = (b + step[k]) & mask) round++;
-        memset(count[1 - from], 0, banks * sizeof **count);
+        memset(count[1 - start], 0, banks * sizeof **count);
         for (uint64_t i = 0; i < round && i < words[k]; i++, bank = (bank + step[k]) & mask) {
             uint64_t times = words[k] / round + (i < words[k] % round);
-            for (uint64_t b = 0; b < banks; b++) count[1 - from][(b + bank) & mask] += times * count[from][b];
+            for (uint64_t b = 0; b < banks; b++)
+                count[1 - start][(b + bank) & mask] += times * count[start][b];
         }
-        from = 1 - from;
+        start = 1 - start;
     }
-    for (uint64_t b = 0; b < banks; b++) most = tn_greatest(most, count[from][b]);
+    for (uint64_t b = 0; b < banks; b++) most = tn_greatest(most, count[start][b]);
     return most;
 }
 
@@ -79,18 +80,18 @@ uint64_t tn_words_of_block(uint64_t size, uint64_t block, uint32_t log) {
     uint64_t aligned = tn_least(block & (~block + 1), word);
     if (block == size || aligned == tn_least(block, word)) return ((block - 1) >> log) + 1;
     uint64_t period = block << log; /* after which blocks lie in words as before */
-    for (uint64_t from = 0; from < size && from < period; from += block) {
-        uint64_t words = ((tn_least(from + block, size) - 1) >> log) - (from >> log) + 1;
+    for (uint64_t start = 0; start < size && start < period; start += block) {
+        uint64_t words = ((tn_least(start + block, size) - 1) >> log) - (start >> log) + 1;
         most = tn_greatest(most, words);
     }
     return most;
 }
 
 static void find_rows(const tn_program *program, uint32_t tensor, uint64_t *rows) {
-    const tn_indices *of = &program->tensor[tensor].indices;
+    const tn_indices *indices = &program->tensor[tensor].indices;
     for (uint32_t l = 0; l < TN_ROW_LOGS; l++) rows[l] = 1;
-    for (uint32_t k = 0; k < of->count; k++) {
-        uint64_t size = program->index_size[of->index[k]];
+    for (uint32_t k = 0; k < indices->count; k++) {
+        uint64_t size = program->index_size[indices->index[k]];
         if (size == 1) continue;
         for (uint32_t l = TN_ROW_LOGS; l-- > 0;) {
             uint64_t best = UINT64_MAX;
@@ -105,16 +106,16 @@ static void find_rows(const tn_program *program, uint32_t tensor, uint64_t *rows
 
 tn_status tn_least_rows_find(tn_least_rows **list, const tn_program *program, tn_arena *arena,
                              const tn_least_rows **least, tn_error *error) {
-    tn_least_rows *of = *list;
-    while (of && of->program != program) of = of->next;
-    *least = of;
-    if (of) return TN_OK;
-    TN_TRY(TN_NEW(arena, 1, &of, error));
-    TN_TRY(TN_NEW(arena, program->tensors, &of->rows, error));
-    for (uint32_t t = 0; t < program->tensors; t++) find_rows(program, t, of->rows[t]);
-    of->program = program;
-    of->next = *list;
-    *least = *list = of;
+    tn_least_rows *rows = *list;
+    while (rows && rows->program != program) rows = rows->next;
+    *least = rows;
+    if (rows) return TN_OK;
+    TN_TRY(TN_NEW(arena, 1, &rows, error));
+    TN_TRY(TN_NEW(arena, program->tensors, &rows->rows, error));
+    for (uint32_t t = 0; t < program->tensors; t++) find_rows(program, t, rows->rows[t]);
+    rows->program = program;
+    rows->next = *list;
+    *least = *list = rows;
     return TN_OK;
 }
 
@@ -124,52 +125,53 @@ enum { STARTS = 2, PASSES_MOST = 8, ROUNDS_MOST = 4 };
 
 /* ---- cycles of an issue ---- */
 
-static uint64_t words_along(const tn_layout_search *with, uint32_t t, uint32_t index, uint64_t edge) {
-    return tn_words_of_block(with->size[index], edge, with->log[t * with->indices + index]);
+static uint64_t words_along(const tn_layout_search *search, uint32_t t, uint32_t index, uint64_t edge) {
+    return tn_words_of_block(search->size[index], edge, search->log[t * search->indices + index]);
 }
 
-static uint64_t words_of(const tn_layout_search *with, uint32_t t, const tn_group_cut *c) {
+static uint64_t words_of(const tn_layout_search *search, uint32_t t, const tn_group_cut *c) {
     uint64_t words = 1;
-    for (uint32_t i = 0; i < c->indices; i++) words *= words_along(with, t, c->index[i], c->edge[i]);
+    for (uint32_t i = 0; i < c->indices; i++) words *= words_along(search, t, c->index[i], c->edge[i]);
     return words;
 }
 
 /* Cycles of a block in rows of banks. */
-static uint64_t rotated_cycles(const tn_layout_search *with, uint32_t t, const tn_group_cut *a,
+static uint64_t rotated_cycles(const tn_layout_search *search, uint32_t t, const tn_group_cut *a,
                                const tn_group_cut *b) {
     const tn_group_cut *cut[] = {a, b};
     uint64_t words[TN_BANKED_AXES], skew[TN_BANKED_AXES];
     uint32_t axes = 0, longer = 0;
     for (int g = 0; g < 2; g++)
         for (uint32_t i = 0; i < cut[g]->indices; i++) {
-            words[axes] = words_along(with, t, cut[g]->index[i], cut[g]->edge[i]);
-            skew[axes] = with->skew[t * with->indices + cut[g]->index[i]];
+            words[axes] = words_along(search, t, cut[g]->index[i], cut[g]->edge[i]);
+            skew[axes] = search->skew[t * search->indices + cut[g]->index[i]];
             if (words[axes] == 1) continue;
-            longer += words[axes] > (uint64_t)1 << with->tensor[t].bank_log;
+            longer += words[axes] > (uint64_t)1 << search->tensor[t].bank_log;
             axes++;
         }
     if (axes == 0) return 1;
     if (axes == 1 && longer == 0 && skew[0] == 1) return 1;
     if (axes == 2 && longer == 0 && skew[0] == 1 && skew[1] == 1) return tn_least(words[0], words[1]);
-    return tn_fullest_bank(words, skew, axes, (uint64_t)1 << with->tensor[t].bank_log);
+    return tn_fullest_bank(words, skew, axes, (uint64_t)1 << search->tensor[t].bank_log);
 }
 
 /* Cycles of every block that the product may ask of its operand. */
-static void find_access(const tn_layout_search *with, tn_searched_product *p, int side) {
+static void find_access(const tn_layout_search *search, tn_searched_product *p, int side) {
     uint32_t t = p->tensor[side];
-    const tn_searched_tensor *of = &with->tensor[t];
+    const tn_searched_tensor *tensor = &search->tensor[t];
     const tn_cut_choice *a = &p->group[tn_cut_directions[side][0]],
                         *b = &p->group[tn_cut_directions[side][1]];
-    bool rotated = of->kind == TN_BANKS_ROWS || (of->kind == TN_BANKS_FULL_SKEW && of->demand.is_shared);
+    bool rotated =
+        tensor->kind == TN_BANKS_ROWS || (tensor->kind == TN_BANKS_FULL_SKEW && tensor->demand.is_shared);
     uint32_t wide[TN_CUTS_MOST];
-    for (uint32_t j = 0; j < b->count && of->kind == TN_BANKS_ONE_WORD; j++)
-        wide[j] = (uint32_t)words_of(with, t, &b->cut[j]);
+    for (uint32_t j = 0; j < b->count && tensor->kind == TN_BANKS_ONE_WORD; j++)
+        wide[j] = (uint32_t)words_of(search, t, &b->cut[j]);
     for (uint32_t i = 0; i < a->count; i++) {
-        uint32_t high = of->kind == TN_BANKS_ONE_WORD ? (uint32_t)words_of(with, t, &a->cut[i]) : 1;
+        uint32_t high = tensor->kind == TN_BANKS_ONE_WORD ? (uint32_t)words_of(search, t, &a->cut[i]) : 1;
         for (uint32_t j = 0; j < b->count; j++)
             if (rotated)
-                p->access[side][i][j] = (uint32_t)rotated_cycles(with, t, &a->cut[i], &b->cut[j]);
-            else if (of->kind == TN_BANKS_ONE_WORD)
+                p->access[side][i][j] = (uint32_t)rotated_cycles(search, t, &a->cut[i], &b->cut[j]);
+            else if (tensor->kind == TN_BANKS_ONE_WORD)
                 p->access[side][i][j] = high * wide[j];
             else /* open; or skews are searched for what is cut in the end */
                 p->access[side][i][j] = 1;
@@ -186,10 +188,10 @@ static uint64_t cost_of(const tn_searched_product *p, const uint32_t *taken, uin
     return tiles * (weight * terms * read + tn_greatest(read, write) - read);
 }
 
-uint64_t tn_layout_search_cycles(const tn_layout_search *with) {
+uint64_t tn_layout_search_cycles(const tn_layout_search *layout_search) {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < with->products; i++) {
-        const tn_searched_product *p = &with->product[i];
+    for (uint32_t i = 0; i < layout_search->products; i++) {
+        const tn_searched_product *p = &layout_search->product[i];
         const uint32_t taken[] = {p->group[ROWS].taken, p->group[COLUMNS].taken, p->group[REDUCTION].taken};
         sum += cost_of(p, taken, 1);
     }
@@ -197,40 +199,40 @@ uint64_t tn_layout_search_cycles(const tn_layout_search *with) {
 }
 
 /* Cuts the product where it costs least as the words lie now. */
-static uint64_t best_cuts(const tn_layout_search *with, const tn_searched_product *p, uint32_t *taken) {
-    uint64_t best = UINT64_MAX, weight = with->issue_weight;
-    uint32_t at[GROUPS];
-    for (at[ROWS] = 0; at[ROWS] < p->group[ROWS].count; at[ROWS]++)
-        for (at[COLUMNS] = 0; at[COLUMNS] < p->group[COLUMNS].count; at[COLUMNS]++) {
-            uint64_t tiles = p->batch * p->group[ROWS].cut[at[ROWS]].blocks *
-                             p->group[COLUMNS].cut[at[COLUMNS]].blocks * weight;
-            for (at[REDUCTION] = 0; at[REDUCTION] < p->group[REDUCTION].count; at[REDUCTION]++) {
-                if (tiles * p->group[REDUCTION].cut[at[REDUCTION]].blocks >= best) continue;
-                uint64_t cost = cost_of(p, at, weight);
+static uint64_t best_cuts(const tn_layout_search *search, const tn_searched_product *p, uint32_t *taken) {
+    uint64_t best = UINT64_MAX, weight = search->issue_weight;
+    uint32_t entry[GROUPS];
+    for (entry[ROWS] = 0; entry[ROWS] < p->group[ROWS].count; entry[ROWS]++)
+        for (entry[COLUMNS] = 0; entry[COLUMNS] < p->group[COLUMNS].count; entry[COLUMNS]++) {
+            uint64_t tiles = p->batch * p->group[ROWS].cut[entry[ROWS]].blocks *
+                             p->group[COLUMNS].cut[entry[COLUMNS]].blocks * weight;
+            for (entry[REDUCTION] = 0; entry[REDUCTION] < p->group[REDUCTION].count; entry[REDUCTION]++) {
+                if (tiles * p->group[REDUCTION].cut[entry[REDUCTION]].blocks >= best) continue;
+                uint64_t cost = cost_of(p, entry, weight);
                 if (cost >= best) continue;
                 best = cost;
-                memcpy(taken, at, sizeof at);
+                memcpy(taken, entry, sizeof entry);
             }
         }
     return best;
 }
 
-static void cut_product(const tn_layout_search *with, tn_searched_product *p) {
+static void cut_product(const tn_layout_search *search, tn_searched_product *p) {
     uint32_t taken[GROUPS] = {0};
-    p->cost = best_cuts(with, p, taken);
+    p->cost = best_cuts(search, p, taken);
     for (int g = 0; g < GROUPS; g++) p->group[g].taken = taken[g];
 }
 
-static uint64_t cost_of_all(const tn_layout_search *with) {
+static uint64_t cost_of_all(const tn_layout_search *search) {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < with->products; i++) sum += with->product[i].cost;
+    for (uint32_t i = 0; i < search->products; i++) sum += search->product[i].cost;
     return sum;
 }
 
 /* What the product's blocks of the tensor take, as its words lie now. */
-static void meet(const tn_layout_search *with, tn_searched_product *p, uint32_t t) {
+static void meet(const tn_layout_search *search, tn_searched_product *p, uint32_t t) {
     for (int side = 0; side < TN_OF_ALL; side++)
-        if (p->tensor[side] == t) find_access(with, p, side);
+        if (p->tensor[side] == t) find_access(search, p, side);
 }
 
 /* ---- words of a tensor ---- */
@@ -241,17 +243,18 @@ typedef struct {
     uint32_t axes, index[TN_WORD_AXES], log[TN_WORD_AXES], row_log;
 } word;
 
-static uint64_t count_words(const tn_layout_search *with, uint32_t t) {
-    const tn_searched_tensor *of = &with->tensor[t];
+static uint64_t count_words(const tn_layout_search *search, uint32_t t) {
+    const tn_searched_tensor *tensor = &search->tensor[t];
     uint64_t words = 1;
-    for (uint32_t i = 0; i < of->axes; i++)
-        words *= ((with->size[of->axis[i]] - 1) >> with->log[t * with->indices + of->axis[i]]) + 1;
+    for (uint32_t i = 0; i < tensor->axes; i++)
+        words *=
+            ((search->size[tensor->axis[i]] - 1) >> search->log[t * search->indices + tensor->axis[i]]) + 1;
     return words;
 }
 
-static void set_word(tn_layout_search *with, uint32_t t, const word *w) {
-    uint8_t *log = with->log + t * with->indices;
-    memset(log, 0, with->indices);
+static void set_word(tn_layout_search *search, uint32_t t, const word *w) {
+    uint8_t *log = search->log + t * search->indices;
+    memset(log, 0, search->indices);
     for (uint32_t i = 0; i < w->axes; i++) log[w->index[i]] = (uint8_t)w->log[i];
 }
 
@@ -263,255 +266,261 @@ static bool is_better(const word *a, const word *b) {
 }
 
 /* What the tensor's products cost with the word, each cut as suits it best. */
-static void consider(tn_layout_search *with, uint32_t t, word w, word *best) {
-    const tn_searched_tensor *of = &with->tensor[t];
+static void consider(tn_layout_search *search, uint32_t t, word w, word *best) {
+    const tn_searched_tensor *tensor = &search->tensor[t];
     uint32_t taken[GROUPS];
-    set_word(with, t, &w);
-    w.words = count_words(with, t);
-    w.cost = of->least;
+    set_word(search, t, &w);
+    w.words = count_words(search, t);
+    w.cost = tensor->least;
     if (!is_better(&w, best)) return;
     w.cost = 0;
-    for (uint32_t i = 0; i < of->uses && w.cost <= best->cost; i++) {
-        meet(with, &with->product[of->use[i]], t);
-        w.cost += best_cuts(with, &with->product[of->use[i]], taken);
+    for (uint32_t i = 0; i < tensor->uses && w.cost <= best->cost; i++) {
+        meet(search, &search->product[tensor->use[i]], t);
+        w.cost += best_cuts(search, &search->product[tensor->use[i]], taken);
     }
     if (is_better(&w, best)) *best = w;
 }
 
 /* No power of two beyond the first that covers the axis. */
-static bool has_room(const tn_layout_search *with, uint32_t index, uint32_t log) {
-    return log == 0 || (uint64_t)1 << (log - 1) < with->size[index];
+static bool has_room(const tn_layout_search *search, uint32_t index, uint32_t log) {
+    return log == 0 || (uint64_t)1 << (log - 1) < search->size[index];
 }
 
-/* Every box of 2^left more elements along the axes from `from` on. */
-static void try_boxes(tn_layout_search *with, uint32_t t, uint32_t from, uint32_t left, word *w, word *best) {
-    const tn_searched_tensor *of = &with->tensor[t];
-    if (left == 0) consider(with, t, *w, best);
+/* Every box of 2^left more elements along the axes from `start` on. */
+static void try_boxes(tn_layout_search *search, uint32_t t, uint32_t start, uint32_t left, word *w,
+                      word *best) {
+    const tn_searched_tensor *tensor = &search->tensor[t];
+    if (left == 0) consider(search, t, *w, best);
     if (left == 0 || w->axes == TN_WORD_AXES) return;
-    uint32_t at = w->axes++;
-    for (uint32_t i = from; i < of->axes; i++)
-        for (uint32_t log = 1; log <= left && has_room(with, of->axis[i], log); log++) {
-            w->index[at] = of->axis[i];
-            w->log[at] = log;
-            try_boxes(with, t, i + 1, left - log, w, best);
+    uint32_t index = w->axes++;
+    for (uint32_t i = start; i < tensor->axes; i++)
+        for (uint32_t log = 1; log <= left && has_room(search, tensor->axis[i], log); log++) {
+            w->index[index] = tensor->axis[i];
+            w->log[index] = log;
+            try_boxes(search, t, i + 1, left - log, w, best);
         }
-    w->axes = at;
+    w->axes = index;
 }
 
 /* One wide word: as wide as the memory's row, or the widest that the tensor fills; of a tensor alone as wide as its own
  * blocks, or wider, up to what other tensors need anyway. */
-static void choose_word(tn_layout_search *with, uint32_t t, word *best) {
-    const tn_searched_tensor *of = &with->tensor[t];
-    if (of->demand.has_row) {
-        for (uint32_t log = of->demand.row_log; best->cost == UINT64_MAX; log--) {
-            word w = {.row_log = of->demand.row_log};
-            try_boxes(with, t, 0, log, &w, best);
+static void choose_word(tn_layout_search *search, uint32_t t, word *best) {
+    const tn_searched_tensor *tensor = &search->tensor[t];
+    if (tensor->demand.has_row) {
+        for (uint32_t log = tensor->demand.row_log; best->cost == UINT64_MAX; log--) {
+            word w = {.row_log = tensor->demand.row_log};
+            try_boxes(search, t, 0, log, &w, best);
         }
         return;
     }
-    for (uint32_t log = of->least_log; log <= with->widest_log; log++) {
+    for (uint32_t log = tensor->least_log; log <= search->widest_log; log++) {
         word w = {.row_log = log};
-        try_boxes(with, t, 0, log, &w, best);
+        try_boxes(search, t, 0, log, &w, best);
     }
 }
 
 /* Rows of every length along every axis. */
-static void choose_rows(tn_layout_search *with, uint32_t t, word *best) {
-    tn_searched_tensor *of = &with->tensor[t];
-    uint32_t row = of->demand.has_row ? of->demand.row_log : of->least_log;
-    for (uint32_t i = 0; i < of->axes; i++) {
+static void choose_rows(tn_layout_search *search, uint32_t t, word *best) {
+    tn_searched_tensor *tensor = &search->tensor[t];
+    uint32_t row = tensor->demand.has_row ? tensor->demand.row_log : tensor->least_log;
+    for (uint32_t i = 0; i < tensor->axes; i++) {
         uint32_t log = row > TN_LAYOUT_BANKS_LOG_MOST ? row - TN_LAYOUT_BANKS_LOG_MOST : 0;
-        for (; log <= row && (log == 0 || has_room(with, of->axis[i], log)); log++) {
-            of->bank_log = row - log;
-            consider(with, t, (word){.axes = 1, .index = {of->axis[i]}, .log = {log}, .row_log = row}, best);
+        for (; log <= row && (log == 0 || has_room(search, tensor->axis[i], log)); log++) {
+            tensor->bank_log = row - log;
+            consider(search, t, (word){.axes = 1, .index = {tensor->axis[i]}, .log = {log}, .row_log = row},
+                     best);
         }
     }
-    of->bank_log = best->cost == UINT64_MAX ? 0 : best->row_log - best->log[0];
+    tensor->bank_log = best->cost == UINT64_MAX ? 0 : best->row_log - best->log[0];
 }
 
 /* Words of tokens x features that every layer can take. */
-static void lay_shared(tn_layout_search *with, uint32_t t) {
-    tn_searched_tensor *of = &with->tensor[t];
-    uint8_t *log = with->log + t * with->indices;
-    uint64_t *skew = with->skew + t * with->indices;
-    uint32_t first = with->program->tensor[t].indices.index[0];
+static void lay_shared(tn_layout_search *search, uint32_t t) {
+    tn_searched_tensor *tensor = &search->tensor[t];
+    uint8_t *log = search->log + t * search->indices;
+    uint64_t *skew = search->skew + t * search->indices;
+    uint32_t first = search->program->tensor[t].indices.index[0];
     const tn_shared_words words =
-        tn_layout_shared(&of->demand, of->kind, of->axes > 0 && of->axis[0] == first);
+        tn_layout_shared(&tensor->demand, tensor->kind, tensor->axes > 0 && tensor->axis[0] == first);
     uint64_t banks = (uint64_t)1 << words.bank_log, apart = words.apart;
     uint32_t features = words.feature_log;
-    of->bank_log = words.bank_log;
-    of->row_log = of->demand.row_log;
-    memset(log, 0, with->indices);
-    memset(skew, 0, with->indices * sizeof *skew);
-    if (of->axes == 0) return;
-    for (uint32_t i = of->axes; i-- > 0 && of->axis[i] != first;) {
-        uint32_t index = of->axis[i], most = tn_log_above(with->size[index]);
+    tensor->bank_log = words.bank_log;
+    tensor->row_log = tensor->demand.row_log;
+    memset(log, 0, search->indices);
+    memset(skew, 0, search->indices * sizeof *skew);
+    if (tensor->axes == 0) return;
+    for (uint32_t i = tensor->axes; i-- > 0 && tensor->axis[i] != first;) {
+        uint32_t index = tensor->axis[i], most = tn_log_above(search->size[index]);
         if (most > features) most = features;
         log[index] = (uint8_t)most;
         features -= most;
         skew[index] = apart % banks;
-        apart = apart * (((with->size[index] - 1) >> most) + 1) % banks;
+        apart = apart * (((search->size[index] - 1) >> most) + 1) % banks;
     }
     log[first] = words.token_log;
     skew[first] = 1 % banks;
 }
 
-static void lay(tn_layout_search *with, uint32_t t, tn_bank_kind kind) {
-    tn_searched_tensor *of = &with->tensor[t];
-    word best = {.cost = UINT64_MAX, .row_log = of->demand.has_row ? of->demand.row_log : of->least_log};
-    if (of->stands_for != t) return;
+static void lay(tn_layout_search *search, uint32_t t, tn_bank_kind kind) {
+    tn_searched_tensor *tensor = &search->tensor[t];
+    word best = {.cost = UINT64_MAX,
+                 .row_log = tensor->demand.has_row ? tensor->demand.row_log : tensor->least_log};
+    if (tensor->stands_for != t) return;
     if (kind == TN_BANKS_FULL_SKEW && best.row_log > TN_LAYOUT_BANKS_LOG_MOST) kind = TN_BANKS_ONE_WORD;
-    of->kind = kind;
-    of->bank_log = 0;
-    if (of->demand.is_shared) {
-        lay_shared(with, t);
+    tensor->kind = kind;
+    tensor->bank_log = 0;
+    if (tensor->demand.is_shared) {
+        lay_shared(search, t);
     } else {
-        for (uint32_t i = 0; i < with->indices; i++) with->skew[t * with->indices + i] = 1;
-        if (kind == TN_BANKS_ONE_WORD) choose_word(with, t, &best);
-        if (kind == TN_BANKS_ROWS) choose_rows(with, t, &best);
-        if (kind == TN_BANKS_FULL_SKEW) of->bank_log = best.row_log;
-        of->row_log = best.row_log;
-        set_word(with, t, &best);
+        for (uint32_t i = 0; i < search->indices; i++) search->skew[t * search->indices + i] = 1;
+        if (kind == TN_BANKS_ONE_WORD) choose_word(search, t, &best);
+        if (kind == TN_BANKS_ROWS) choose_rows(search, t, &best);
+        if (kind == TN_BANKS_FULL_SKEW) tensor->bank_log = best.row_log;
+        tensor->row_log = best.row_log;
+        set_word(search, t, &best);
     }
-    for (uint32_t i = 0; i < of->uses; i++) {
-        tn_searched_product *p = &with->product[of->use[i]];
-        meet(with, p, t);
-        cut_product(with, p);
+    for (uint32_t i = 0; i < tensor->uses; i++) {
+        tn_searched_product *p = &search->product[tensor->use[i]];
+        meet(search, p, t);
+        cut_product(search, p);
     }
 }
 
 /* ---- the descent ---- */
 
 /* The i-th tensor of a start: forwards, backwards, then by strides that visit all. */
-static uint32_t nth(const tn_layout_search *with, uint32_t start, uint32_t i) {
-    uint32_t n = with->tensors, stride = 2 * start + 1;
+static uint32_t nth(const tn_layout_search *search, uint32_t start, uint32_t i) {
+    uint32_t n = search->tensors, stride = 2 * start + 1;
     if (start == 0) return i;
     if (start == 1) return n - 1 - i;
     while (tn_greatest_common_divisor(n, stride) != 1) stride++;
     return i * stride % n;
 }
 
-static void cut_all(tn_layout_search *with) {
-    for (uint32_t i = 0; i < with->products; i++) {
-        tn_searched_product *p = &with->product[i];
-        for (int side = 0; side < TN_OF_ALL; side++) find_access(with, p, side);
-        cut_product(with, p);
+static void cut_all(tn_layout_search *search) {
+    for (uint32_t i = 0; i < search->products; i++) {
+        tn_searched_product *p = &search->product[i];
+        for (int side = 0; side < TN_OF_ALL; side++) find_access(search, p, side);
+        cut_product(search, p);
     }
 }
 
-void tn_layout_search_open(tn_layout_search *with) {
-    for (uint32_t t = 0; t < with->tensors; t++) with->tensor[t].kind = TN_BANKS_OPEN;
-    cut_all(with);
-    for (uint32_t i = 0; i < with->products; i++) with->product[i].least = with->product[i].cost;
-    for (uint32_t t = 0; t < with->tensors; t++) {
-        tn_searched_tensor *of = &with->tensor[t];
-        of->least = 0;
-        for (uint32_t i = 0; i < of->uses; i++) of->least += with->product[of->use[i]].least;
+void tn_layout_search_open(tn_layout_search *layout_search) {
+    for (uint32_t t = 0; t < layout_search->tensors; t++) layout_search->tensor[t].kind = TN_BANKS_OPEN;
+    cut_all(layout_search);
+    for (uint32_t i = 0; i < layout_search->products; i++)
+        layout_search->product[i].least = layout_search->product[i].cost;
+    for (uint32_t t = 0; t < layout_search->tensors; t++) {
+        tn_searched_tensor *tensor = &layout_search->tensor[t];
+        tensor->least = 0;
+        for (uint32_t i = 0; i < tensor->uses; i++)
+            tensor->least += layout_search->product[tensor->use[i]].least;
     }
 }
 
-void tn_layout_search_share(tn_layout_search *with) {
-    for (uint32_t t = 0; t < with->tensors; t++) {
-        with->tensor[t].kind = TN_BANKS_OPEN;
-        with->tensor[t].is_stale = true;
-        if (!with->tensor[t].demand.is_shared) continue;
-        with->tensor[t].kind = with->wanted;
-        lay_shared(with, t);
+void tn_layout_search_share(tn_layout_search *layout_search) {
+    for (uint32_t t = 0; t < layout_search->tensors; t++) {
+        layout_search->tensor[t].kind = TN_BANKS_OPEN;
+        layout_search->tensor[t].is_stale = true;
+        if (!layout_search->tensor[t].demand.is_shared) continue;
+        layout_search->tensor[t].kind = layout_search->wanted;
+        lay_shared(layout_search, t);
     }
 }
 
 /* Lays the tensor, and says so to those that its products bring together with it if that changed anything. */
-static void lay_anew(tn_layout_search *with, uint32_t t) {
-    tn_searched_tensor *of = &with->tensor[t];
+static void lay_anew(tn_layout_search *search, uint32_t t) {
+    tn_searched_tensor *tensor = &search->tensor[t];
     uint64_t before = 0, after = 0;
-    bool was_open = of->kind == TN_BANKS_OPEN;
-    for (uint32_t i = 0; i < of->uses; i++) before += with->product[of->use[i]].cost;
-    lay(with, t, with->wanted);
-    for (uint32_t i = 0; i < of->uses; i++) after += with->product[of->use[i]].cost;
-    of->is_stale = false;
+    bool was_open = tensor->kind == TN_BANKS_OPEN;
+    for (uint32_t i = 0; i < tensor->uses; i++) before += search->product[tensor->use[i]].cost;
+    lay(search, t, search->wanted);
+    for (uint32_t i = 0; i < tensor->uses; i++) after += search->product[tensor->use[i]].cost;
+    tensor->is_stale = false;
     if (after == before && !was_open) return;
-    for (uint32_t i = 0; i < of->uses; i++)
+    for (uint32_t i = 0; i < tensor->uses; i++)
         for (int side = 0; side < TN_OF_ALL; side++) {
-            uint32_t other = with->product[of->use[i]].tensor[side];
-            if (other != t) with->tensor[other].is_stale = true;
+            uint32_t other = search->product[tensor->use[i]].tensor[side];
+            if (other != t) search->tensor[other].is_stale = true;
         }
 }
 
 /* Until no tensor can lie better while the others stand. */
-static uint64_t settle(tn_layout_search *with, uint32_t start) {
+static uint64_t settle(tn_layout_search *search, uint32_t start) {
     bool any = true;
     for (int pass = 0; pass < PASSES_MOST && any; pass++) {
         any = false;
-        for (uint32_t i = 0; i < with->tensors; i++) {
-            uint32_t t = nth(with, start, i);
-            if (!with->tensor[t].is_stale) continue;
-            lay_anew(with, t);
+        for (uint32_t i = 0; i < search->tensors; i++) {
+            uint32_t t = nth(search, start, i);
+            if (!search->tensor[t].is_stale) continue;
+            lay_anew(search, t);
             any = true;
         }
     }
-    return cost_of_all(with);
+    return cost_of_all(search);
 }
 
 /* The tensors of a product are taken up together: what holds each of them is how the other two lie. */
-static void loosen(tn_layout_search *with, const tn_searched_product *p) {
+static void loosen(tn_layout_search *search, const tn_searched_product *p) {
     for (int side = 0; side < TN_OF_ALL; side++) {
-        tn_searched_tensor *of = &with->tensor[p->tensor[side]];
-        if (of->demand.is_shared) continue;
-        of->kind = TN_BANKS_OPEN;
-        of->is_stale = true;
-        for (uint32_t i = 0; i < of->uses; i++) meet(with, &with->product[of->use[i]], p->tensor[side]);
+        tn_searched_tensor *tensor = &search->tensor[p->tensor[side]];
+        if (tensor->demand.is_shared) continue;
+        tensor->kind = TN_BANKS_OPEN;
+        tensor->is_stale = true;
+        for (uint32_t i = 0; i < tensor->uses; i++)
+            meet(search, &search->product[tensor->use[i]], p->tensor[side]);
     }
     for (int side = 0; side < TN_OF_ALL; side++) {
-        const tn_searched_tensor *of = &with->tensor[p->tensor[side]];
-        for (uint32_t i = 0; i < of->uses; i++) cut_product(with, &with->product[of->use[i]]);
+        const tn_searched_tensor *tensor = &search->tensor[p->tensor[side]];
+        for (uint32_t i = 0; i < tensor->uses; i++) cut_product(search, &search->product[tensor->use[i]]);
     }
 }
 
-static void keep(const tn_layout_search *with, tn_layout_search *kept) {
-    size_t logs = (size_t)with->tensors * with->indices;
-    memcpy(kept->tensor, with->tensor, with->tensors * sizeof *with->tensor);
-    memcpy(kept->product, with->product, with->products * sizeof *with->product);
-    memcpy(kept->log, with->log, logs * sizeof *with->log);
-    memcpy(kept->skew, with->skew, logs * sizeof *with->skew);
+static void keep(const tn_layout_search *search, tn_layout_search *kept) {
+    size_t logs = (size_t)search->tensors * search->indices;
+    memcpy(kept->tensor, search->tensor, search->tensors * sizeof *search->tensor);
+    memcpy(kept->product, search->product, search->products * sizeof *search->product);
+    memcpy(kept->log, search->log, logs * sizeof *search->log);
+    memcpy(kept->skew, search->skew, logs * sizeof *search->skew);
 }
 
 /* Takes up one product after the other that costs more than it must, as long as that helps. */
-static void improve(tn_layout_search *with, tn_layout_search *best, uint64_t bound, uint64_t least) {
+static void improve(tn_layout_search *search, tn_layout_search *best, uint64_t bound, uint64_t least) {
     bool better = least > bound;
     for (int round = 0; round < ROUNDS_MOST && better; round++) {
         better = false;
-        for (uint32_t i = 0; i < with->products && least > bound; i++)
+        for (uint32_t i = 0; i < search->products && least > bound; i++)
             for (uint32_t start = 0; start < 2; start++) {
                 if (best->product[i].cost == best->product[i].least) break;
-                keep(best, with);
-                loosen(with, &with->product[i]);
-                uint64_t cost = settle(with, start);
+                keep(best, search);
+                loosen(search, &search->product[i]);
+                uint64_t cost = settle(search, start);
                 if (cost >= least) continue;
                 least = cost;
                 better = true;
-                keep(with, best);
+                keep(search, best);
             }
     }
 }
 
-void tn_layout_search_descend(tn_layout_search *with, tn_layout_search *best, uint64_t bound) {
+void tn_layout_search_descend(tn_layout_search *layout_search, tn_layout_search *best, uint64_t bound) {
     uint64_t least = UINT64_MAX;
     for (uint32_t start = 0; start < STARTS && least > bound; start++) {
-        tn_layout_search_share(with);
-        cut_all(with);
-        uint64_t cost = settle(with, start);
+        tn_layout_search_share(layout_search);
+        cut_all(layout_search);
+        uint64_t cost = settle(layout_search, start);
         if (cost >= least) continue;
         least = cost;
-        keep(with, best);
+        keep(layout_search, best);
     }
-    improve(with, best, bound, least);
-    keep(best, with);
+    improve(layout_search, best, bound, least);
+    keep(best, layout_search);
 }
 
 /* An access to the tensor takes more than a cycle as its users cut it. */
-static bool is_slow(const tn_layout_search *with, uint32_t t) {
-    for (uint32_t i = 0; i < with->tensor[t].uses; i++) {
-        const tn_searched_product *p = &with->product[with->tensor[t].use[i]];
+static bool is_slow(const tn_layout_search *search, uint32_t t) {
+    for (uint32_t i = 0; i < search->tensor[t].uses; i++) {
+        const tn_searched_product *p = &search->product[search->tensor[t].use[i]];
         for (int side = 0; side < TN_OF_ALL; side++) {
             const int *g = tn_cut_directions[side];
             if (p->tensor[side] == t && p->access[side][p->group[g[0]].taken][p->group[g[1]].taken] > 1)
@@ -521,13 +530,14 @@ static bool is_slow(const tn_layout_search *with, uint32_t t) {
     return false;
 }
 
-void tn_layout_search_add_banks(tn_layout_search *with) {
-    for (uint32_t t = 0; t < with->tensors; t++) {
-        if (with->tensor[t].stands_for != t || with->tensor[t].demand.is_shared || !is_slow(with, t))
+void tn_layout_search_add_banks(tn_layout_search *layout_search) {
+    for (uint32_t t = 0; t < layout_search->tensors; t++) {
+        if (layout_search->tensor[t].stands_for != t || layout_search->tensor[t].demand.is_shared ||
+            !is_slow(layout_search, t))
             continue;
-        uint64_t before = cost_of_all(with);
-        lay(with, t, TN_BANKS_ROWS);
-        if (is_slow(with, t)) lay(with, t, TN_BANKS_FULL_SKEW);
-        if (cost_of_all(with) >= before) lay(with, t, TN_BANKS_ONE_WORD);
+        uint64_t before = cost_of_all(layout_search);
+        lay(layout_search, t, TN_BANKS_ROWS);
+        if (is_slow(layout_search, t)) lay(layout_search, t, TN_BANKS_FULL_SKEW);
+        if (cost_of_all(layout_search) >= before) lay(layout_search, t, TN_BANKS_ONE_WORD);
     }
 }

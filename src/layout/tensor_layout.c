@@ -11,31 +11,32 @@ enum { LEFT = TN_OF_LEFT, RIGHT = TN_OF_RIGHT, RESULT = TN_OF_RESULT, SIDES = TN
 /* ---- blocks of a laid tensor ---- */
 
 /* Words along an index: of its last block, or the most that another one touches. */
-static uint64_t words_of(const tn_tensor_layout *of, uint32_t axis, uint64_t edge, bool last) {
-    uint64_t size = of->size[axis], word = of->edge[axis];
+static uint64_t words_of(const tn_tensor_layout *layout, uint32_t axis, uint64_t edge, bool last) {
+    uint64_t size = layout->size[axis], word = layout->edge[axis];
     if (!last) return tn_words_of_block(size, edge, tn_log_above(word));
-    uint64_t from = size / edge * edge;
-    return (size - 1) / word - from / word + 1;
+    uint64_t start = size / edge * edge;
+    return (size - 1) / word - start / word + 1;
 }
 
-static uint32_t axis_of(const tn_tensor_layout *of, uint32_t index) {
+static uint32_t axis_of(const tn_tensor_layout *layout, uint32_t index) {
     uint32_t axis = 0;
-    while (axis < of->axes && of->index[axis] != index) axis++;
+    while (axis < layout->axes && layout->index[axis] != index) axis++;
     return axis;
 }
 
-uint64_t tn_tensor_layout_phases(const tn_tensor_layout *of, const tn_group_cut *const *group, int kind) {
+uint64_t tn_tensor_layout_phases(const tn_tensor_layout *layout, const tn_group_cut *const *group, int kind) {
     uint64_t words[TN_BANKED_AXES], skew[TN_BANKED_AXES];
     uint32_t axes = 0;
     for (int g = 0; g < 2; g++)
         for (uint32_t k = 0; k < group[g]->indices; k++) {
-            uint32_t axis = axis_of(of, group[g]->index[k]);
-            if (axis == of->axes) continue;
-            bool last = kind >> (g * TN_ISSUE_CUTS + (int)k) & 1 && of->size[axis] % group[g]->edge[k] != 0;
-            words[axes] = words_of(of, axis, group[g]->edge[k], last);
-            skew[axes++] = of->skew[axis];
+            uint32_t axis = axis_of(layout, group[g]->index[k]);
+            if (axis == layout->axes) continue;
+            bool last =
+                kind >> (g * TN_ISSUE_CUTS + (int)k) & 1 && layout->size[axis] % group[g]->edge[k] != 0;
+            words[axes] = words_of(layout, axis, group[g]->edge[k], last);
+            skew[axes++] = layout->skew[axis];
         }
-    return tn_fullest_bank(words, skew, axes, of->banks);
+    return tn_fullest_bank(words, skew, axes, layout->banks);
 }
 
 /* ---- skews ---- */
@@ -46,64 +47,66 @@ typedef struct {
 } skew_price;
 
 /* The first `a` words along one axis and the first `b` along another lie in different banks. */
-static bool tells_apart(const tn_tensor_layout *of, uint32_t one, uint64_t a, uint32_t other, uint64_t b) {
-    const uint64_t words[] = {a, b}, skew[] = {of->skew[one], of->skew[other]};
-    return tn_words_apart(words, skew, b > 1 ? 2 : 1, of->banks);
+static bool tells_apart(const tn_tensor_layout *layout, uint32_t one, uint64_t a, uint32_t other,
+                        uint64_t b) {
+    const uint64_t words[] = {a, b}, skew[] = {layout->skew[one], layout->skew[other]};
+    return tn_words_apart(words, skew, b > 1 ? 2 : 1, layout->banks);
 }
 
-static uint64_t depth_with(const tn_tensor_layout *of, const uint64_t *words, uint32_t one, uint64_t a,
+static uint64_t depth_with(const tn_tensor_layout *layout, const uint64_t *words, uint32_t one, uint64_t a,
                            uint32_t other, uint64_t b) {
     uint64_t depth = tn_ceil_div(words[one], a);
-    for (uint32_t k = 0; k < of->axes; k++)
+    for (uint32_t k = 0; k < layout->axes; k++)
         if (k != one) depth *= k == other ? tn_ceil_div(words[k], b) : words[k];
     return depth;
 }
 
 /* Along which axis or axes words share rows: the fewest rows, of equal ones the last axes. False where no skews tell
  * the banks apart. */
-static bool choose_rows(tn_tensor_layout *of) {
-    uint64_t words[TN_LAYOUT_AXES], banks = of->banks;
-    bool told = banks == 1 || of->axes == 0;
-    of->depth = told ? 1 : UINT64_MAX;
-    for (uint32_t k = 0; k < of->axes; k++) {
-        words[k] = tn_ceil_div(of->size[k], of->edge[k]);
-        of->divide[k] = 1;
-        if (told) of->depth *= words[k];
+static bool choose_rows(tn_tensor_layout *layout) {
+    uint64_t words[TN_LAYOUT_AXES], banks = layout->banks;
+    bool told = banks == 1 || layout->axes == 0;
+    layout->depth = told ? 1 : UINT64_MAX;
+    for (uint32_t k = 0; k < layout->axes; k++) {
+        words[k] = tn_ceil_div(layout->size[k], layout->edge[k]);
+        layout->divide[k] = 1;
+        if (told) layout->depth *= words[k];
     }
     if (told) return true;
-    for (uint32_t one = of->axes; one-- > 0;)
-        for (uint32_t other = of->axes; other-- > 0;)
+    for (uint32_t one = layout->axes; one-- > 0;)
+        for (uint32_t other = layout->axes; other-- > 0;)
             for (uint64_t a = banks; a > 1; a /= 2) {
                 bool alone = one == other;
                 if (alone != (a == banks)) continue;
-                uint64_t depth = depth_with(of, words, one, a, other, alone ? a : banks / a);
-                if (depth >= of->depth || !tells_apart(of, one, a, other, banks / a)) continue;
-                of->depth = depth;
-                for (uint32_t k = 0; k < of->axes; k++) of->divide[k] = 1;
-                of->divide[other] = banks / a;
-                of->divide[one] = a;
+                uint64_t depth = depth_with(layout, words, one, a, other, alone ? a : banks / a);
+                if (depth >= layout->depth || !tells_apart(layout, one, a, other, banks / a)) continue;
+                layout->depth = depth;
+                for (uint32_t k = 0; k < layout->axes; k++) layout->divide[k] = 1;
+                layout->divide[other] = banks / a;
+                layout->divide[one] = a;
             }
-    return of->depth != UINT64_MAX;
+    return layout->depth != UINT64_MAX;
 }
 
 /* With the skews that stand; of what costs more cycles than `most` no rows are sought. */
-static skew_price price_skews(const tn_layout_search *with, uint32_t t, tn_tensor_layout *of, uint64_t most) {
+static skew_price price_skews(const tn_layout_search *search, uint32_t t, tn_tensor_layout *layout,
+                              uint64_t most) {
     skew_price price = {.depth = UINT64_MAX};
-    for (uint32_t i = 0; i < with->tensor[t].uses; i++) {
-        const tn_searched_product *p = &with->product[with->tensor[t].use[i]];
+    for (uint32_t i = 0; i < search->tensor[t].uses; i++) {
+        const tn_searched_product *p = &search->product[search->tensor[t].use[i]];
         const tn_group_cut *c[GROUPS];
         tn_layout_search_cuts(p, c);
         uint64_t tiles = p->batch * c[ROWS]->blocks * c[COLUMNS]->blocks;
         for (int side = 0; side < SIDES; side++) {
             if (p->tensor[side] != t) continue;
             const tn_group_cut *group[] = {c[tn_cut_directions[side][0]], c[tn_cut_directions[side][1]]};
-            price.cycles +=
-                tn_tensor_layout_phases(of, group, 0) * tiles * (side == RESULT ? 1 : c[REDUCTION]->blocks);
+            price.cycles += tn_tensor_layout_phases(layout, group, 0) * tiles *
+                            (side == RESULT ? 1 : c[REDUCTION]->blocks);
         }
         if (price.cycles > most) return price;
     }
-    if (!choose_rows(of)) return (skew_price){UINT64_MAX, UINT64_MAX};
-    price.depth = of->depth;
+    if (!choose_rows(layout)) return (skew_price){UINT64_MAX, UINT64_MAX};
+    price.depth = layout->depth;
     return price;
 }
 
@@ -113,59 +116,60 @@ static bool is_cheaper(skew_price a, skew_price b) {
 
 /* Each element is a word in a bank of its own: which bank. Axis by axis, the skew under which its blocks take least,
  * of the powers of two and those above them. */
-static void choose_skews(const tn_layout_search *with, uint32_t t, tn_tensor_layout *of) {
+static void choose_skews(const tn_layout_search *search, uint32_t t, tn_tensor_layout *layout) {
     enum { PASSES = 3 };
-    for (uint32_t k = 0; k < of->axes; k++) of->skew[k] = 1 % of->banks;
-    skew_price best = price_skews(with, t, of, UINT64_MAX);
+    for (uint32_t k = 0; k < layout->axes; k++) layout->skew[k] = 1 % layout->banks;
+    skew_price best = price_skews(search, t, layout, UINT64_MAX);
     for (int pass = 0; pass < PASSES; pass++) {
         bool better = false;
-        for (uint32_t k = 0; k < of->axes; k++) {
-            uint64_t kept = of->skew[k];
-            for (uint64_t skew = 0; skew < of->banks; skew++) {
+        for (uint32_t k = 0; k < layout->axes; k++) {
+            uint64_t kept = layout->skew[k];
+            for (uint64_t skew = 0; skew < layout->banks; skew++) {
                 bool near = (skew & (skew - 1)) == 0 || ((skew - 1) & (skew - 2)) == 0;
                 if (!near) continue;
-                of->skew[k] = skew;
-                skew_price price = price_skews(with, t, of, best.cycles);
+                layout->skew[k] = skew;
+                skew_price price = price_skews(search, t, layout, best.cycles);
                 if (!is_cheaper(price, best)) continue;
                 best = price;
                 kept = skew;
                 better = true;
             }
-            of->skew[k] = kept;
+            layout->skew[k] = kept;
         }
         if (!better) break;
     }
-    choose_rows(of);
+    choose_rows(layout);
 }
 
 /* ---- the answer ---- */
 
 /* The layout of a tensor that stands for itself; skews of banks that no other wants are searched here, for what its products
  * are cut into in the end. */
-static void tensor_layout_tell(const tn_layout_search *with, uint32_t t, tn_tensor_layout *out) {
-    const tn_searched_tensor *of = &with->tensor[t];
+static void tensor_layout_tell(const tn_layout_search *search, uint32_t t, tn_tensor_layout *out) {
+    const tn_searched_tensor *tensor = &search->tensor[t];
     const uint64_t one = 1;
     *out = (tn_tensor_layout){
-        .axes = of->axes, .row_elements = one << of->row_log, .banks = one << of->bank_log};
-    for (uint32_t i = 0; i < of->axes; i++) {
-        size_t at = (size_t)t * with->indices + of->axis[i];
-        out->index[i] = of->axis[i];
-        out->size[i] = with->size[of->axis[i]];
-        out->edge[i] = one << with->log[at];
-        out->skew[i] = with->skew[at] % out->banks;
+        .axes = tensor->axes, .row_elements = one << tensor->row_log, .banks = one << tensor->bank_log};
+    for (uint32_t i = 0; i < tensor->axes; i++) {
+        size_t index = (size_t)t * search->indices + tensor->axis[i];
+        out->index[i] = tensor->axis[i];
+        out->size[i] = search->size[tensor->axis[i]];
+        out->edge[i] = one << search->log[index];
+        out->skew[i] = search->skew[index] % out->banks;
     }
-    if (of->kind == TN_BANKS_FULL_SKEW && !of->demand.is_shared)
-        choose_skews(with, t, out);
+    if (tensor->kind == TN_BANKS_FULL_SKEW && !tensor->demand.is_shared)
+        choose_skews(search, t, out);
     else
         choose_rows(out);
 }
 
 /* The blocks that the cut indices of a group fall into, and how many values the others have together. */
-static tn_issued_group issued_group(const tn_layout_search *with, const tn_group_cut *cut, uint64_t *others) {
+static tn_issued_group issued_group(const tn_layout_search *search, const tn_group_cut *cut,
+                                    uint64_t *others) {
     tn_issued_group group = {.blocks = {1, 1}};
     *others *= cut->blocks;
     for (uint32_t k = 0; k < cut->indices; k++) {
-        uint64_t size = with->size[cut->index[k]];
+        uint64_t size = search->size[cut->index[k]];
         group.blocks[k] = tn_ceil_div(size, cut->edge[k]);
         group.edge[k] = size % cut->edge[k] != 0;
         *others /= group.blocks[k];
@@ -179,7 +183,7 @@ static int cut_kind(const tn_issued_group *group) {
 }
 
 /* The product as it is cut; tensors[search->tensors]. */
-static void product_layout_tell(const tn_layout_search *with, const tn_searched_product *p,
+static void product_layout_tell(const tn_layout_search *search, const tn_searched_product *p,
                                 const tn_tensor_layout *tensors, tn_product_layout *out) {
     const tn_group_cut *c[GROUPS];
     tn_issued_product *issued = &out->issued;
@@ -191,9 +195,9 @@ static void product_layout_tell(const tn_layout_search *with, const tn_searched_
     out->terms = c[REDUCTION]->blocks;
     issued->other_tiles = p->batch;
     issued->other_groups = 1;
-    issued->row = issued_group(with, c[ROWS], &issued->other_tiles);
-    issued->column = issued_group(with, c[COLUMNS], &issued->other_tiles);
-    issued->term = issued_group(with, c[REDUCTION], &issued->other_groups);
+    issued->row = issued_group(search, c[ROWS], &issued->other_tiles);
+    issued->column = issued_group(search, c[COLUMNS], &issued->other_tiles);
+    issued->term = issued_group(search, c[REDUCTION], &issued->other_groups);
     const int cut[GROUPS] = {cut_kind(&issued->row), cut_kind(&issued->column), cut_kind(&issued->term)};
     for (int side = 0; side < SIDES; side++) {
         const int *direction = tn_cut_directions[side];
@@ -231,19 +235,19 @@ static tn_status best_cut_cycles(const tn_layout_search *search, const tn_tensor
     return TN_OK;
 }
 
-static tn_status tell(const tn_layout_search *with, tn_arena *arena, tn_layouts *layouts, tn_error *error) {
-    TN_TRY(TN_NEW(arena, with->tensors, &layouts->tensor, error));
-    TN_TRY(TN_NEW(arena, with->products, &layouts->product, error));
-    for (uint32_t t = 0; t < with->tensors; t++) {
-        uint32_t of = with->tensor[t].stands_for;
-        if (of == t)
-            tensor_layout_tell(with, t, &layouts->tensor[t]);
+static tn_status tell(const tn_layout_search *search, tn_arena *arena, tn_layouts *layouts, tn_error *error) {
+    TN_TRY(TN_NEW(arena, search->tensors, &layouts->tensor, error));
+    TN_TRY(TN_NEW(arena, search->products, &layouts->product, error));
+    for (uint32_t t = 0; t < search->tensors; t++) {
+        uint32_t owner = search->tensor[t].stands_for;
+        if (owner == t)
+            tensor_layout_tell(search, t, &layouts->tensor[t]);
         else
-            layouts->tensor[t] = layouts->tensor[of];
+            layouts->tensor[t] = layouts->tensor[owner];
     }
-    for (uint32_t i = 0; i < with->products; i++) {
+    for (uint32_t i = 0; i < search->products; i++) {
         tn_product_layout *p = &layouts->product[i];
-        product_layout_tell(with, &with->product[i], layouts->tensor, p);
+        product_layout_tell(search, &search->product[i], layouts->tensor, p);
         layouts->issue_cycles += p->tiles * p->terms * p->read_cycles;
         layouts->cycles += p->tiles * (p->terms * p->read_cycles +
                                        tn_greatest(p->read_cycles, p->write_cycles) - p->read_cycles);
@@ -252,11 +256,11 @@ static tn_status tell(const tn_layout_search *with, tn_arena *arena, tn_layouts 
 }
 
 /* Banks only where they gain: which skews there are is known in the end. */
-static tn_status add_banks(tn_layout_search *with, tn_arena *arena, tn_layouts *layouts, tn_error *error) {
+static tn_status add_banks(tn_layout_search *search, tn_arena *arena, tn_layouts *layouts, tn_error *error) {
     tn_layouts banked = {
         .tensors = layouts->tensors, .products = layouts->products, .bound_cycles = layouts->bound_cycles};
-    tn_layout_search_add_banks(with);
-    TN_TRY(tell(with, arena, &banked, error));
+    tn_layout_search_add_banks(search);
+    TN_TRY(tell(search, arena, &banked, error));
     if (banked.cycles < layouts->cycles) *layouts = banked;
     return TN_OK;
 }
@@ -265,26 +269,26 @@ tn_status tn_layouts_find(const tn_program *program, const tn_kernel_edges *edge
                           tn_layout_goal goal, const tn_layout_demand *demand, tn_arena *arena,
                           tn_layouts *layouts, tn_error *error) {
     static const uint64_t issue_weights[] = {[TN_LEAST_CYCLES] = 1, [TN_LEAST_ISSUES] = 16};
-    tn_layout_search with = {.program = program,
-                             .edge = {edges->rows, edges->columns, edges->reduction},
-                             .indices = program->indices,
-                             .tensors = program->tensors,
-                             .products = program->steps,
-                             .size = program->index_size,
-                             .wanted = tn_banking_kind(banking),
-                             .issue_weight = issue_weights[goal]};
+    tn_layout_search search = {.program = program,
+                               .edge = {edges->rows, edges->columns, edges->reduction},
+                               .indices = program->indices,
+                               .tensors = program->tensors,
+                               .products = program->steps,
+                               .size = program->index_size,
+                               .wanted = tn_banking_kind(banking),
+                               .issue_weight = issue_weights[goal]};
     tn_arena scratch = {0};
-    tn_layout_search best = with;
-    *layouts = (tn_layouts){.tensors = with.tensors, .products = with.products};
-    tn_status status = tn_layout_search_read(&with, demand, &scratch, error);
+    tn_layout_search best = search;
+    *layouts = (tn_layouts){.tensors = search.tensors, .products = search.products};
+    tn_status status = tn_layout_search_read(&search, demand, &scratch, error);
     if (status == TN_OK) status = tn_layout_search_room(&best, &scratch, error);
     if (status == TN_OK) {
-        tn_layout_search_open(&with);
-        layouts->bound_cycles = tn_layout_search_cycles(&with);
-        tn_layout_search_descend(&with, &best, with.issue_weight * layouts->bound_cycles);
-        status = tell(&with, arena, layouts, error);
+        tn_layout_search_open(&search);
+        layouts->bound_cycles = tn_layout_search_cycles(&search);
+        tn_layout_search_descend(&search, &best, search.issue_weight * layouts->bound_cycles);
+        status = tell(&search, arena, layouts, error);
         if (status == TN_OK && banking == TN_BANKING_AUTO && layouts->cycles > layouts->bound_cycles)
-            status = add_banks(&with, arena, layouts, error);
+            status = add_banks(&search, arena, layouts, error);
         layouts->exact = layouts->cycles == layouts->bound_cycles;
     }
     tn_arena_free(&scratch);
@@ -320,34 +324,36 @@ tn_status tn_open_layouts_cycles(const tn_program *program, const tn_matmul *ker
     return status;
 }
 
-void tn_partial_layout(const tn_tensor_layout *whole, const tn_partial *of, tn_tensor_layout *part) {
+void tn_partial_layout(const tn_tensor_layout *whole, const tn_partial *partial, tn_tensor_layout *part) {
     *part = *whole;
     part->depth = 1;
     for (uint32_t k = 0; k < part->axes; k++) {
-        if (part->index[k] == of->index) part->size[k] = of->kept;
+        if (part->index[k] == partial->index) part->size[k] = partial->kept;
         part->depth *= tn_ceil_div(tn_ceil_div(part->size[k], part->edge[k]), part->divide[k]);
     }
 }
 
 /* The problem of the whole layer over the part of the index, on layouts that stand. */
 static tn_status partial_layout_find_cycles(tn_layout_search *search, const tn_layouts *layouts,
-                                            const tn_partial *of, const tn_matmul *kernel, tn_arena *arena,
-                                            uint64_t *cycles, tn_error *error) {
+                                            const tn_partial *partial, const tn_matmul *kernel,
+                                            tn_arena *arena, uint64_t *cycles, tn_error *error) {
     const tn_program *program = search->program;
     tn_tensor_layout *tensor;
     uint64_t *size;
     TN_TRY(TN_NEW(arena, program->indices, &size, error));
     TN_TRY(TN_NEW(arena, program->tensors, &tensor, error));
     memcpy(size, program->index_size, program->indices * sizeof *size);
-    size[of->index] = of->kept;
+    size[partial->index] = partial->kept;
     search->size = size;
     TN_TRY(tn_layout_search_read(search, NULL, arena, error));
-    for (uint32_t t = 0; t < program->tensors; t++) tn_partial_layout(&layouts->tensor[t], of, &tensor[t]);
-    return best_cut_cycles(search, tensor, &search->product[of->step - program->step], kernel, cycles, error);
+    for (uint32_t t = 0; t < program->tensors; t++)
+        tn_partial_layout(&layouts->tensor[t], partial, &tensor[t]);
+    return best_cut_cycles(search, tensor, &search->product[partial->step - program->step], kernel, cycles,
+                           error);
 }
 
 tn_status tn_partial_product_cycles(const tn_program *program, const tn_layouts *layouts,
-                                    const tn_partial *of, const tn_matmul *kernel, uint64_t *cycles,
+                                    const tn_partial *partial, const tn_matmul *kernel, uint64_t *cycles,
                                     tn_error *error) {
     tn_layout_search search = {.program = program,
                                .edge = {kernel->rows, kernel->columns, kernel->reduction},
@@ -355,7 +361,7 @@ tn_status tn_partial_product_cycles(const tn_program *program, const tn_layouts 
                                .tensors = program->tensors,
                                .products = program->steps};
     tn_arena scratch = {0};
-    tn_status status = partial_layout_find_cycles(&search, layouts, of, kernel, &scratch, cycles, error);
+    tn_status status = partial_layout_find_cycles(&search, layouts, partial, kernel, &scratch, cycles, error);
     tn_arena_free(&scratch);
     return status;
 }

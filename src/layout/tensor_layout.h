@@ -33,7 +33,7 @@ typedef struct tn_product_layout {
 
 /* Cycles of a block of the tensor that is cut along both groups; bit k of `kind`: it is the last along the k-th of their
  * edges. Indices that the tensor has not do not matter. */
-uint64_t tn_tensor_layout_phases(const tn_tensor_layout *of, const tn_group_cut *const *group, int kind);
+uint64_t tn_tensor_layout_phases(const tn_tensor_layout *layout, const tn_group_cut *const *group, int kind);
 
 /* Layouts of the tensors of a layer's program on a matmul kernel: which axis of each index group every product
  * cuts, and which elements of every tensor lie together in a word.
@@ -95,11 +95,11 @@ tn_status tn_open_layouts_cycles(const tn_program *program, const tn_matmul *ker
  */
 
 /* The first `kept` of the index of a tensor that lies so. */
-void tn_partial_layout(const tn_tensor_layout *whole, const tn_partial *of, tn_tensor_layout *part);
+void tn_partial_layout(const tn_tensor_layout *whole, const tn_partial *partial, tn_tensor_layout *part);
 
 /* Cycles of the product of a part, as kernel/issue.h counts them; `layouts` are of the whole layer's program. */
 tn_status tn_partial_product_cycles(const tn_program *program, const tn_layouts *layouts,
-                                    const tn_partial *of, const tn_matmul *kernel, uint64_t *cycles,
+                                    const tn_partial *partial, const tn_matmul *kernel, uint64_t *cycles,
                                     tn_error *error);
 
 #endif

@@ -21,13 +21,13 @@ enum {
 /* The files of a sweep and their folder, where there is one. */
 static void remove_sweep(const char *folder) {
     char path[4096];
-    DIR *at = opendir(folder);
-    if (!at) return;
-    for (const struct dirent *entry; (entry = readdir(at));)
+    DIR *dir = opendir(folder);
+    if (!dir) return;
+    for (const struct dirent *entry; (entry = readdir(dir));)
         if (entry->d_name[0] != '.' &&
             snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
             unlink(path);
-    closedir(at);
+    closedir(dir);
     rmdir(folder);
 }
 
@@ -50,7 +50,7 @@ static tn_status sweep(tn_study_session *s, tn_error *error) {
     bool asked = false;
     for (size_t i = 0; i < space->objectives; i++)
         asked |= strcmp(space->objective[i]->name, "accuracy") == 0;
-    f->without = !asked;
+    f->start = !asked;
     if (!asked) return TN_OK;
     TN_TRY(tn_sweep_folder(space, &(tn_sweep_options){.threads = o->threads ? o->threads : 1}, folder, NULL,
                            &summary, error));
@@ -59,7 +59,7 @@ static tn_status sweep(tn_study_session *s, tn_error *error) {
     TN_TRY(tn_result_load(folder, &f->arena, &result, error));
     f->space = space;
     f->count = result.front_count;
-    f->without = f->count == 0;
+    f->start = f->count == 0;
     TN_TRY(tn_result_points(&result, &f->arena, &f->point, error));
     TN_TRY(TN_NEW(&f->arena, f->count, &f->macs, error));
     for (size_t i = 0; i < f->count; i++) f->macs[i] = tn_result_value(&result.front[i], "macs_per_step");
@@ -148,20 +148,20 @@ static tn_status choose_telling(tn_study_session *s, tn_arena *arena, tn_evaluat
     TN_TRY(tn_study_write_table(s, evaluator, s->arena, error));
     size_t learned = 0;
     for (size_t i = 0; i < s->study->count; i++) learned += !isnan(s->study->row[i].accuracy);
-    s->front.without = s->front.swept ? s->front.without : false;
-    s->front.without |= learned == 0;
+    s->front.start = s->front.swept ? s->front.start : false;
+    s->front.start |= learned == 0;
     if (learned == 0) return TN_OK;
-    double since = 0;
-    for (size_t i = s->front.runs; i < s->runs; i++) since += s->run[i].seconds;
-    bool stale = !s->front.swept || (!s->front.without && s->runs >= s->front.runs + SWEEP_EVERY &&
-                                     since >= SWEEP_SHARE * s->front.seconds);
+    double start = 0;
+    for (size_t i = s->front.runs; i < s->runs; i++) start += s->run[i].seconds;
+    bool stale = !s->front.swept || (!s->front.start && s->runs >= s->front.runs + SWEEP_EVERY &&
+                                     start >= SWEEP_SHARE * s->front.seconds);
     if (stale) TN_TRY(sweep(s, error));
-    if (s->front.without) return TN_OK;
+    if (s->front.start) return TN_OK;
     TN_TRY(renew(s, arena, &settled, error));
     if (o->sure > 0 && s->study->probability >= o->sure && s->front.runs < s->runs && !stale) {
         /* Settled among the designs of the last front: are these still the ones? */
         TN_TRY(sweep(s, error));
-        if (s->front.without) return TN_OK;
+        if (s->front.start) return TN_OK;
         TN_TRY(renew(s, arena, &settled, error));
     }
     if (o->sure > 0 && s->study->probability >= o->sure) {
@@ -188,11 +188,11 @@ static tn_status spread(tn_study_session *s, uint64_t wanted, tn_error *error) {
     TN_TRY(TN_NEW(s->arena, wanted, &s->begin, error));
     for (uint64_t k = 0, found = 0; found < wanted; k++) {
         double place = ((double)k + 0.5) * golden;
-        uint64_t at = (uint64_t)((place - floor(place)) * (double)combinations);
-        while (taken[at]) at = (at + 1) % combinations;
-        taken[at] = true;
+        uint64_t index = (uint64_t)((place - floor(place)) * (double)combinations);
+        while (taken[index]) index = (index + 1) % combinations;
+        taken[index] = true;
         if (found % s->options->shards == s->options->shard)
-            s->begin[s->begins++] = tn_study_design_of(s, at);
+            s->begin[s->begins++] = tn_study_design_of(s, index);
         found++;
     }
     return TN_OK;
@@ -249,7 +249,7 @@ tn_status tn_study_next(tn_study_session *s, tn_arena *arena, tn_evaluator *eval
             return TN_OK;
         }
         TN_TRY(choose_telling(s, arena, evaluator, &id, found, error));
-        if (!*found && !s->ends && s->front.without) {
+        if (!*found && !s->ends && s->front.start) {
             /* Accuracy is no objective: more of them, spread. */
             size_t before = s->begins;
             s->begins = 0;

@@ -21,9 +21,9 @@ typedef struct {
 /* The front of the last sweep, and what it says by the table of now. */
 typedef struct {
     tn_arena arena;
-    bool swept, without; /* without: accuracy is no objective of the space, or no design is on the front */
-    size_t runs;         /* that the swept table had */
-    double seconds;      /* that the sweep took */
+    bool swept, start; /* without: accuracy is no objective of the space, or no design is on the front */
+    size_t runs;       /* that the swept table had */
+    double seconds;    /* that the sweep took */
     const tn_space *space;
     size_t count;
     tn_point *point;
@@ -57,7 +57,7 @@ uint64_t tn_study_first_like(const tn_study_session *s, uint64_t id);
 
 /* All that follows: with the lock held. Place of a run among them, s->runs where there is none. */
 size_t tn_study_place_of_run(const tn_study_session *s, uint64_t id, uint64_t seed);
-tn_status tn_study_add_run(tn_study_session *s, tn_study_run of, tn_error *error);
+tn_status tn_study_add_run(tn_study_session *s, tn_study_run run, tn_error *error);
 /* Takes up what runs.csv has of an earlier study, or of other shards. */
 tn_status tn_study_read_runs(tn_study_session *s, tn_error *error);
 /* Rows of all candidates with a run that is done, in s->study, and the file of them. */

@@ -49,10 +49,10 @@ uint64_t tn_study_first_like(const tn_study_session *s, uint64_t id) {
     return first;
 }
 
-static double accuracy_of(const tn_scores *of) {
-    if (isnan(of->intent_accuracy)) return of->slot_accuracy;
-    if (isnan(of->slot_accuracy)) return of->intent_accuracy;
-    return (of->intent_accuracy + of->slot_accuracy) / 2;
+static double accuracy_of(const tn_scores *scores) {
+    if (isnan(scores->intent_accuracy)) return scores->slot_accuracy;
+    if (isnan(scores->slot_accuracy)) return scores->intent_accuracy;
+    return (scores->intent_accuracy + scores->slot_accuracy) / 2;
 }
 
 /* ---- the runs that are done ---- */
@@ -75,11 +75,11 @@ static const char *const run_head[] = {"id",
                                        "curve"};
 enum { RUN_COLUMNS = sizeof run_head / sizeof *run_head };
 
-static void put_scores(tn_buffer *out, const tn_scores *of) {
-    tn_csv_put_real(out, of->loss);
-    tn_csv_put_real(out, of->intent_accuracy);
-    tn_csv_put_real(out, of->slot_accuracy);
-    tn_csv_put_real(out, of->slot_f1);
+static void put_scores(tn_buffer *out, const tn_scores *scores) {
+    tn_csv_put_real(out, scores->loss);
+    tn_csv_put_real(out, scores->intent_accuracy);
+    tn_csv_put_real(out, scores->slot_accuracy);
+    tn_csv_put_real(out, scores->slot_f1);
 }
 
 static tn_status runs_path(const tn_study_session *s, tn_arena *arena, const char **path, tn_error *error) {
@@ -87,7 +87,7 @@ static tn_status runs_path(const tn_study_session *s, tn_arena *arena, const cha
 }
 
 /* One write, so that lines of several processes do not mix. */
-static tn_status append_run(tn_study_session *s, const tn_study_run *of, tn_error *error) {
+static tn_status append_run(tn_study_session *s, const tn_study_run *run, tn_error *error) {
     const char *path;
     tn_buffer out = {0};
     TN_TRY(runs_path(s, s->arena, &path, error));
@@ -97,13 +97,13 @@ static tn_status append_run(tn_study_session *s, const tn_study_run *of, tn_erro
         for (size_t i = 0; i < RUN_COLUMNS; i++) tn_csv_put(&out, run_head[i]);
         tn_csv_line(&out);
     }
-    const uint64_t counts[] = {of->id, of->seed, of->epochs, of->parameters, of->macs};
+    const uint64_t counts[] = {run->id, run->seed, run->epochs, run->parameters, run->macs};
     for (size_t i = 0; i < 5; i++) tn_csv_put_count(&out, counts[i]);
-    tn_csv_put_real(&out, of->seconds);
-    tn_csv_put_count(&out, of->collapsed);
-    put_scores(&out, &of->dev);
-    put_scores(&out, &of->test);
-    tn_csv_put(&out, of->curve);
+    tn_csv_put_real(&out, run->seconds);
+    tn_csv_put_count(&out, run->collapsed);
+    put_scores(&out, &run->dev);
+    put_scores(&out, &run->test);
+    tn_csv_put(&out, run->curve);
     tn_csv_line(&out);
     bool whole = out.status == TN_OK && fwrite(out.data, 1, out.length, file) == out.length;
     tn_buffer_free(&out);
@@ -111,7 +111,7 @@ static tn_status append_run(tn_study_session *s, const tn_study_run *of, tn_erro
     return whole ? TN_OK : tn_fail(error, TN_IO, "%s: cannot be written", path);
 }
 
-tn_status tn_study_add_run(tn_study_session *s, tn_study_run of, tn_error *error) {
+tn_status tn_study_add_run(tn_study_session *s, tn_study_run run, tn_error *error) {
     if (s->runs == s->room) {
         tn_study_run *more;
         size_t room = s->room ? 2 * s->room : 256;
@@ -121,7 +121,7 @@ tn_status tn_study_add_run(tn_study_session *s, tn_study_run of, tn_error *error
         s->run = more;
         s->room = room;
     }
-    s->run[s->runs++] = of;
+    s->run[s->runs++] = run;
     return TN_OK;
 }
 
@@ -149,29 +149,29 @@ tn_status tn_study_read_runs(tn_study_session *s, tn_error *error) {
     TN_TRY(tn_csv_load(path, s->arena, &csv, error));
     TN_TRY(tn_csv_columns(&csv, run_head, RUN_COLUMNS, false, column, error));
     for (size_t i = 0; i < csv.rows; i++) {
-        tn_study_run of = {0};
-        uint64_t *const counts[] = {&of.id, &of.seed, &of.epochs, &of.parameters, &of.macs};
-        double *const scores[] = {&of.dev.loss,           &of.dev.intent_accuracy, &of.dev.slot_accuracy,
-                                  &of.dev.slot_f1,        &of.test.loss,           &of.test.intent_accuracy,
-                                  &of.test.slot_accuracy, &of.test.slot_f1};
+        tn_study_run run = {0};
+        uint64_t *const counts[] = {&run.id, &run.seed, &run.epochs, &run.parameters, &run.macs};
+        double *const scores[] = {
+            &run.dev.loss,  &run.dev.intent_accuracy,  &run.dev.slot_accuracy,  &run.dev.slot_f1,
+            &run.test.loss, &run.test.intent_accuracy, &run.test.slot_accuracy, &run.test.slot_f1};
         uint64_t collapsed;
         for (size_t k = 0; k < 5; k++)
             TN_TRY(tn_csv_count(&csv, i, column[k], 0, UINT64_MAX, counts[k], error));
-        TN_TRY(tn_csv_real(&csv, i, column[5], 0, INFINITY, &of.seconds, error));
+        TN_TRY(tn_csv_real(&csv, i, column[5], 0, INFINITY, &run.seconds, error));
         TN_TRY(tn_csv_count(&csv, i, column[6], 0, 1, &collapsed, error));
-        of.collapsed = collapsed;
+        run.collapsed = collapsed;
         for (size_t k = 0; k < 8; k++) TN_TRY(read_score(&csv, i, column[7 + k], scores[k], error));
-        of.curve = tn_csv_at(&csv, i, column[15])->text;
-        if (of.epochs != s->options->settings_of_runs.epochs || of.id >= s->space->choices.designs ||
-            tn_study_first_like(s, of.id) != of.id)
+        run.curve = tn_csv_at(&csv, i, column[15])->text;
+        if (run.epochs != s->options->settings_of_runs.epochs || run.id >= s->space->choices.designs ||
+            tn_study_first_like(s, run.id) != run.id)
             return tn_fail_at(
-                error, TN_INPUT, tn_csv_at(&csv, i, column[0])->at,
+                error, TN_INPUT, tn_csv_at(&csv, i, column[0])->position,
                 "is a tn_study_run of another space or of other epochs; give the study a folder of its own");
-        size_t place = tn_study_place_of_run(s, of.id, of.seed);
+        size_t place = tn_study_place_of_run(s, run.id, run.seed);
         if (place == s->runs)
-            TN_TRY(tn_study_add_run(s, of, error));
+            TN_TRY(tn_study_add_run(s, run, error));
         else if (s->run[place].epochs == 0)
-            s->run[place] = of;
+            s->run[place] = run;
     }
     return TN_OK;
 }
@@ -225,25 +225,27 @@ static tn_status infer(worker *w, const tn_training *trained, const tn_model *mo
     return TN_OK;
 }
 
-static tn_status note_result(worker *w, const tn_training_result *result, tn_study_run *of, tn_error *error) {
+static tn_status note_result(worker *w, const tn_training_result *result, tn_study_run *run,
+                             tn_error *error) {
     const tn_epoch *last = result->epochs ? &result->epoch[result->epochs - 1] : NULL;
     tn_buffer curve = {0};
-    of->epochs = w->session->options->settings_of_runs.epochs;
-    of->parameters = result->parameters;
-    of->macs = result->macs_per_step.predicted;
-    of->collapsed = result->diverged || !last || last->collapsed;
-    of->dev = of->collapsed ? no_scores : last->dev;
-    of->test = of->collapsed ? no_scores : last->test;
+    run->epochs = w->session->options->settings_of_runs.epochs;
+    run->parameters = result->parameters;
+    run->macs = result->macs_per_step.predicted;
+    run->collapsed = result->diverged || !last || last->collapsed;
+    run->dev = run->collapsed ? no_scores : last->dev;
+    run->test = run->collapsed ? no_scores : last->test;
     for (size_t i = 0; i < result->epochs; i++)
         tn_buffer_format(&curve, "%s%.6g", i ? " " : "", accuracy_of(&result->epoch[i].dev));
     tn_status status = curve.status;
     if (status == TN_OK)
-        status = tn_arena_copy_text(&w->arena, curve.data ? curve.data : "", curve.length, &of->curve, error);
+        status =
+            tn_arena_copy_text(&w->arena, curve.data ? curve.data : "", curve.length, &run->curve, error);
     tn_buffer_free(&curve);
     return status;
 }
 
-static tn_status train(worker *w, tn_study_run *of, tn_error *error) {
+static tn_status train(worker *w, tn_study_run *run, tn_error *error) {
     tn_study_session *s = w->session;
     tn_evaluation evaluation;
     tn_dataset data;
@@ -253,30 +255,30 @@ static tn_status train(worker *w, tn_study_run *of, tn_error *error) {
                             .resume = true,
                             .watch = {.report = tell, .user = w}};
     double began = tn_clock_seconds();
-    TN_TRY(tn_evaluate_design(w->evaluator, of->id, &evaluation, error));
+    TN_TRY(tn_evaluate_design(w->evaluator, run->id, &evaluation, error));
     const tn_model *model = tn_evaluator_model(w->evaluator);
     bool inference = tn_model_is_inference(model);
     tn_model *whole = NULL;
     if (inference) TN_TRY(tn_model_before_inference(model, &w->arena, &whole, error));
     training.model = inference ? whole : model;
-    training.settings.seed = of->seed;
+    training.settings.seed = run->seed;
     TN_TRY(tn_dataset_load(s->data, tn_model_sequence(training.model), &w->arena, &data, error));
     training.data = &data;
     TN_TRY(tn_arena_format(&w->arena, &training.folder, error, "%s/candidates/%" PRIu64 "%s-seed%" PRIu64,
-                           s->options->folder, inference ? trained_design(s, of->id) : of->id,
-                           inference ? "-whole" : "", of->seed));
+                           s->options->folder, inference ? trained_design(s, run->id) : run->id,
+                           inference ? "-whole" : "", run->seed));
     w->told = 0;
     TN_TRY(tn_training_run(&training, &w->arena, &result, error));
     if (inference) TN_TRY(infer(w, &training, model, &result, error));
-    of->seconds = tn_clock_seconds() - began;
-    return note_result(w, &result, of, error);
+    run->seconds = tn_clock_seconds() - began;
+    return note_result(w, &result, run, error);
 }
 
 /* ---- the table ---- */
 
-static void scale_scores(tn_scores *of, double factor) {
-    *of = (tn_scores){of->loss * factor, of->intent_accuracy * factor, of->slot_accuracy * factor,
-                      of->slot_f1 * factor};
+static void scale_scores(tn_scores *scores, double factor) {
+    *scores = (tn_scores){scores->loss * factor, scores->intent_accuracy * factor,
+                          scores->slot_accuracy * factor, scores->slot_f1 * factor};
 }
 
 static void add_scores(tn_scores *sum, const tn_scores *one) {
@@ -289,7 +291,7 @@ static void add_scores(tn_scores *sum, const tn_scores *one) {
 static tn_status read_curve(const char *text, tn_arena *arena, tn_study_row *row, tn_error *error) {
     double *curve;
     size_t count = 1;
-    for (const char *at = text; *at; at++) count += *at == ' ';
+    for (const char *cursor = text; *cursor; cursor++) count += *cursor == ' ';
     TN_TRY(TN_NEW(arena, count, &curve, error));
     row->curve = curve;
     for (row->curve_epochs = 0; *text;) {
@@ -357,21 +359,21 @@ static tn_status make_row(const tn_study_session *s, uint64_t id, tn_arena *aren
     double n = 0, sum = 0, squares = 0;
     *row = (tn_study_row){.id = id, .accuracy = NAN, .spread = NAN, .dev = no_scores, .test = no_scores};
     for (size_t i = 0; i < s->runs; i++) {
-        const tn_study_run *of = &s->run[i];
-        if (of->id != id || of->epochs == 0) continue;
-        if (row->seeds++ == 0) TN_TRY(read_curve(of->curve, arena, row, error));
-        row->parameters = of->parameters;
-        row->epochs = of->epochs;
-        row->seconds += of->seconds;
-        row->collapsed += of->collapsed;
-        tn_buffer_format(&seeds, "%s%" PRIu64, seeds.length ? " " : "", of->seed);
-        if (of->collapsed) continue;
+        const tn_study_run *run = &s->run[i];
+        if (run->id != id || run->epochs == 0) continue;
+        if (row->seeds++ == 0) TN_TRY(read_curve(run->curve, arena, row, error));
+        row->parameters = run->parameters;
+        row->epochs = run->epochs;
+        row->seconds += run->seconds;
+        row->collapsed += run->collapsed;
+        tn_buffer_format(&seeds, "%s%" PRIu64, seeds.length ? " " : "", run->seed);
+        if (run->collapsed) continue;
         if (n++ == 0) row->dev = row->test = (tn_scores){0};
-        double accuracy = accuracy_of(&of->dev);
+        double accuracy = accuracy_of(&run->dev);
         sum += accuracy;
         squares += accuracy * accuracy;
-        add_scores(&row->dev, &of->dev);
-        add_scores(&row->test, &of->test);
+        add_scores(&row->dev, &run->dev);
+        add_scores(&row->test, &run->test);
     }
     if (n > 0) {
         row->accuracy = sum / n;
@@ -424,12 +426,12 @@ static void score_constant(const tn_dataset *data, const tn_split *part, int32_t
                            tn_scores *scores) {
     double words = 0, right = 0, classes = 0;
     for (size_t i = 0; i < part->count; i++) {
-        const tn_example *of = &part->example[i];
-        classes += of->intent == class_number;
-        for (uint32_t k = 0; k < of->tokens; k++) {
-            if (!of->slot || of->slot[k] == TN_NO_LABEL) continue;
+        const tn_example *example = &part->example[i];
+        classes += example->intent == class_number;
+        for (uint32_t k = 0; k < example->tokens; k++) {
+            if (!example->slot || example->slot[k] == TN_NO_LABEL) continue;
             words++;
-            right += of->slot[k] == label;
+            right += example->slot[k] == label;
         }
     }
     *scores = (tn_scores){.loss = NAN,
@@ -447,10 +449,10 @@ static tn_status find_constant(tn_study_session *s, tn_error *error) {
     study->sentences = data.train.count;
     TN_TRY(TN_NEW(s->arena, (size_t)data.labels + data.classes + 1, &count, error));
     for (size_t i = 0; i < data.train.count; i++) {
-        const tn_example *of = &data.train.example[i];
-        if (of->intent >= 0) count[data.labels + (size_t)of->intent]++;
-        for (uint32_t k = 0; of->slot && k < of->tokens; k++)
-            if (of->slot[k] >= 0) count[of->slot[k]]++;
+        const tn_example *example = &data.train.example[i];
+        if (example->intent >= 0) count[data.labels + (size_t)example->intent]++;
+        for (uint32_t k = 0; example->slot && k < example->tokens; k++)
+            if (example->slot[k] >= 0) count[example->slot[k]]++;
     }
     for (uint32_t i = 0; i < data.labels; i++)
         if (count[i] > most) most = count[label = (int32_t)i];
@@ -467,20 +469,20 @@ static tn_status work(worker *w, tn_error *error) {
     for (;;) {
         size_t place;
         bool found;
-        tn_study_run of;
+        tn_study_run run;
         pthread_mutex_lock(&s->lock);
         tn_status status = tn_study_next(s, &w->arena, w->evaluator, &place, &found, error);
-        if (status == TN_OK && found) of = s->run[place];
+        if (status == TN_OK && found) run = s->run[place];
         pthread_mutex_unlock(&s->lock);
         if (status != TN_OK || !found) return status;
         tn_arena_reset(&w->arena);
-        status = train(w, &of, error);
+        status = train(w, &run, error);
         pthread_mutex_lock(&s->lock);
         if (status == TN_OK) {
-            status = tn_arena_copy_text(s->arena, of.curve, strlen(of.curve), &of.curve, error);
-            place = tn_study_place_of_run(s, of.id, of.seed);
-            s->run[place] = of;
-            if (status == TN_OK) status = append_run(s, &of, error);
+            status = tn_arena_copy_text(s->arena, run.curve, strlen(run.curve), &run.curve, error);
+            place = tn_study_place_of_run(s, run.id, run.seed);
+            s->run[place] = run;
+            if (status == TN_OK) status = append_run(s, &run, error);
             if (status == TN_OK) status = tn_study_write_table(s, w->evaluator, s->arena, error);
         }
         pthread_mutex_unlock(&s->lock);

@@ -33,7 +33,7 @@ static tn_status vary_weights(const tn_trainer *t, const tn_weight *weight, tn_a
                               tn_error *error) {
     const tn_step *step = step_of(t);
     tn_buffer text = {0};
-    tn_yaml *over, *merged;
+    tn_yaml *override, *merged;
     const char *kept;
     tn_buffer_text(&text, "overrides:\n");
     for (uint32_t i = 0; i < step->layers; i++)
@@ -43,8 +43,8 @@ static tn_status vary_weights(const tn_trainer *t, const tn_weight *weight, tn_a
     if (status == TN_OK) status = tn_arena_copy_text(arena, text.data, text.length, &kept, error);
     tn_buffer_free(&text);
     TN_TRY(status);
-    TN_TRY(tn_yaml_parse("adapted ranks", kept, strlen(kept), arena, &over, error));
-    TN_TRY(tn_yaml_merge(tn_model_root(t->model), over, arena, &merged, error));
+    TN_TRY(tn_yaml_parse("adapted ranks", kept, strlen(kept), arena, &override, error));
+    TN_TRY(tn_yaml_merge(tn_model_root(t->model), override, arena, &merged, error));
     return tn_model_decode(merged, arena, made, error);
 }
 
@@ -67,12 +67,12 @@ tn_status tn_device_price_of(const tn_design *design, tn_device_price *price, tn
 /* A bond of an equal layer costs the same. */
 static const tn_rank_bond *equal_bond(const tn_trainer *t, const tn_rank_penalty *penalty, size_t bond) {
     const tn_step_layer *layer = step_of(t)->layer;
-    const tn_rank_bond *of = &penalty->bond[bond];
+    const tn_rank_bond *rank_bond = &penalty->bond[bond];
     for (size_t i = 0; i < bond; i++) {
         const tn_rank_bond *one = &penalty->bond[i];
-        if (one->place == of->place && layer[one->layer].tokens == layer[of->layer].tokens &&
-            layer[one->layer].family == layer[of->layer].family &&
-            tn_weight_equal(layer[one->layer].weight, layer[of->layer].weight))
+        if (one->place == rank_bond->place && layer[one->layer].tokens == layer[rank_bond->layer].tokens &&
+            layer[one->layer].family == layer[rank_bond->layer].family &&
+            tn_weight_equal(layer[one->layer].weight, layer[rank_bond->layer].weight))
             return one;
     }
     return NULL;
@@ -161,25 +161,26 @@ tn_status tn_adapted_layers(const tn_trainer *t, const tn_rank_penalty *penalty,
     for (size_t i = 0; i < penalty->bonds; i++) {
         const tn_rank_bond *bond = &penalty->bond[i];
         const tn_step_layer *layer = &step_of(t)->layer[bond->layer];
-        tn_adapted_layer *to = &adapted->layer[adapted->layers];
+        tn_adapted_layer *target = &adapted->layer[adapted->layers];
         adapted->slices += bond->rank;
         adapted->slices_left += tn_rank_bond_left(bond);
         if (i > 0 && penalty->bond[i - 1].layer == bond->layer) continue;
         uint64_t *rank;
         TN_TRY(TN_NEW(arena, layer->weight->rank_count, &rank, error));
         memcpy(rank, layer->weight->rank, layer->weight->rank_count * sizeof *rank);
-        *to = (tn_adapted_layer){
+        *target = (tn_adapted_layer){
             .ranks = layer->weight->rank_count, .rank = rank, .parameters = layer->parameters};
-        TN_TRY(tn_arena_copy_text(arena, layer->name, strlen(layer->name), &to->layer, error));
+        TN_TRY(tn_arena_copy_text(arena, layer->name, strlen(layer->name), &target->layer, error));
         adapted->layers++;
     }
     return TN_OK;
 }
 
 /* The bond before (or behind) that parameter; NULL: none is penalised. */
-static const tn_rank_bond *bond_of(const tn_rank_penalty *penalty, size_t parameter, bool behind) {
+static const tn_rank_bond *bond_of(const tn_rank_penalty *penalty, size_t parameter, bool trailing) {
     for (size_t i = 0; i < penalty->bonds; i++)
-        if ((behind ? penalty->bond[i].left : penalty->bond[i].right) == parameter) return &penalty->bond[i];
+        if ((trailing ? penalty->bond[i].left : penalty->bond[i].right) == parameter)
+            return &penalty->bond[i];
     return NULL;
 }
 
@@ -188,38 +189,38 @@ static bool lives(const tn_rank_bond *bond, uint64_t r) {
 }
 
 /* out = in without the vanished slices of its first and last axis. */
-static uint64_t trim(const double *in, uint64_t rows, uint64_t middle, uint64_t columns,
-                     const tn_rank_bond *before, const tn_rank_bond *behind, double *out) {
+static uint64_t trim(const double *input, uint64_t rows, uint64_t middle, uint64_t columns,
+                     const tn_rank_bond *previous, const tn_rank_bond *next, double *out) {
     uint64_t count = 0;
     for (uint64_t i = 0; i < rows; i++)
-        for (uint64_t m = 0; lives(before, i) && m < middle; m++)
+        for (uint64_t m = 0; lives(previous, i) && m < middle; m++)
             for (uint64_t k = 0; k < columns; k++)
-                if (lives(behind, k)) out[count++] = in[(i * middle + m) * columns + k];
+                if (lives(next, k)) out[count++] = input[(i * middle + m) * columns + k];
     return count;
 }
 
-tn_status tn_trimmed_values(const tn_trainer *from, const tn_rank_penalty *penalty, tn_trainer *to,
+tn_status tn_trimmed_values(const tn_trainer *source, const tn_rank_penalty *penalty, tn_trainer *target,
                             tn_error *error) {
     uint64_t most = 1;
-    double *in, *out;
-    for (size_t i = 0; i < from->parameters; i++)
-        if (from->parameter[i].elements > most) most = from->parameter[i].elements;
-    TN_TRY(TN_ALLOC(2 * most, &in, error));
-    out = in + most;
+    double *input, *out;
+    for (size_t i = 0; i < source->parameters; i++)
+        if (source->parameter[i].elements > most) most = source->parameter[i].elements;
+    TN_TRY(TN_ALLOC(2 * most, &input, error));
+    out = input + most;
     tn_status status = TN_OK;
-    for (size_t i = 0; status == TN_OK && i < from->parameters; i++) {
-        const tn_train_parameter *p = &from->parameter[i], *q = &to->parameter[i];
-        const tn_rank_bond *before = bond_of(penalty, i, false), *behind = bond_of(penalty, i, true);
-        uint64_t rows = before ? before->rank : 1, columns = behind ? behind->rank : 1;
-        from->kernels->to_double(p->values, in, p->elements);
-        uint64_t count = trim(in, rows, p->elements / rows / columns, columns, before, behind, out);
+    for (size_t i = 0; status == TN_OK && i < source->parameters; i++) {
+        const tn_train_parameter *p = &source->parameter[i], *q = &target->parameter[i];
+        const tn_rank_bond *previous = bond_of(penalty, i, false), *next = bond_of(penalty, i, true);
+        uint64_t rows = previous ? previous->rank : 1, columns = next ? next->rank : 1;
+        source->kernels->to_double(p->values, input, p->elements);
+        uint64_t count = trim(input, rows, p->elements / rows / columns, columns, previous, next, out);
         if (count != q->elements || strcmp(p->name, q->name) != 0)
             status = tn_fail(error, TN_INPUT,
                              "parameter %s has %" PRIu64 " elements left, the trimmed model %" PRIu64,
                              p->name, count, q->elements);
         else
-            to->kernels->from_double(out, q->values, q->elements);
+            target->kernels->from_double(out, q->values, q->elements);
     }
-    tn_free(in);
+    tn_free(input);
     return status;
 }

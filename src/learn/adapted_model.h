@@ -29,8 +29,8 @@ tn_status tn_trimmed_model(const tn_trainer *trainer, const tn_rank_penalty *pen
 tn_status tn_adapted_layers(const tn_trainer *trimmed, const tn_rank_penalty *penalty, tn_arena *arena,
                             tn_adapted *adapted, tn_error *error);
 
-/* Copies the parameters without the slices that vanished; `to` is of the trimmed model. */
-tn_status tn_trimmed_values(const tn_trainer *from, const tn_rank_penalty *penalty, tn_trainer *to,
+/* Copies the parameters without the slices that vanished; `target` is of the trimmed model. */
+tn_status tn_trimmed_values(const tn_trainer *source, const tn_rank_penalty *penalty, tn_trainer *target,
                             tn_error *error);
 
 #endif

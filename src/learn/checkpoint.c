@@ -138,14 +138,14 @@ static tn_status read_numbers(reading *r, const char *name, uint64_t elements, d
     return tn_arrays_read(r->arrays, position, *values, r->error);
 }
 
-static tn_status read_values(reading *r, const char *name, uint64_t elements, void *to) {
+static tn_status read_values(reading *r, const char *name, uint64_t elements, void *target) {
     double *values;
     TN_TRY(read_numbers(r, name, elements, &values));
     for (uint64_t i = 0; i < elements; i++)
         if (!isfinite(values[i]))
             return tn_fail_at(r->error, TN_INPUT, (tn_position){.file = r->path},
                               "array \"%s\" holds what is not a finite number", name);
-    tn_trainer_kernels(r->trainer)->from_double(values, to, elements);
+    tn_trainer_kernels(r->trainer)->from_double(values, target, elements);
     return TN_OK;
 }
 

@@ -20,7 +20,7 @@ typedef struct lines {
     unsigned number; /* of the line that was read last */
 } lines;
 
-static tn_status open_lines(const char *path, tn_arena *arena, lines *of, tn_error *error) {
+static tn_status open_lines(const char *path, tn_arena *arena, lines *text, tn_error *error) {
     char *data, *kept;
     size_t length;
     TN_TRY(tn_file_read(path, FILE_LIMIT_BYTES, &data, &length, error));
@@ -28,75 +28,76 @@ static tn_status open_lines(const char *path, tn_arena *arena, lines *of, tn_err
     if (status == TN_OK) memcpy(kept, data, length + 1);
     tn_free(data);
     TN_TRY(status);
-    *of = (lines){.path = path, .next = kept, .end = kept + length};
-    if (length >= 3 && memcmp(kept, "\xEF\xBB\xBF", 3) == 0) of->next += 3;
+    *text = (lines){.path = path, .next = kept, .end = kept + length};
+    if (length >= 3 && memcmp(kept, "\xEF\xBB\xBF", 3) == 0) text->next += 3;
     return TN_OK;
 }
 
-static tn_position place(const lines *of, unsigned column) {
-    return (tn_position){of->path, of->number, column};
+static tn_position place(const lines *text, unsigned column) {
+    return (tn_position){text->path, text->number, column};
 }
 
 /* *line: NULL at the end. Bytes that are not UTF-8 text are refused. */
-static tn_status read_line(lines *of, char **line, tn_error *error) {
+static tn_status read_line(lines *text, char **line, tn_error *error) {
     *line = NULL;
-    if (of->next >= of->end) return TN_OK;
-    char *start = of->next, *stop = memchr(start, '\n', (size_t)(of->end - start));
-    of->number++;
-    if (!stop) stop = of->end;
-    of->next = stop + 1;
+    if (text->next >= text->end) return TN_OK;
+    char *start = text->next, *stop = memchr(start, '\n', (size_t)(text->end - start));
+    text->number++;
+    if (!stop) stop = text->end;
+    text->next = stop + 1;
     if (memchr(start, '\0', (size_t)(stop - start)))
-        return tn_fail_at(error, TN_INPUT, place(of, 1), "a NUL byte; a data file must be text");
+        return tn_fail_at(error, TN_INPUT, place(text, 1), "a NUL byte; a data file must be text");
     if (stop > start && stop[-1] == '\r') stop--;
     *stop = '\0';
     size_t length = (size_t)(stop - start);
-    for (size_t at = 0, bytes; at < length; at += bytes) {
-        bytes = tn_utf8_length(start + at, length - at);
+    for (size_t index = 0, bytes; index < length; index += bytes) {
+        bytes = tn_utf8_length(start + index, length - index);
         if (bytes == 0)
-            return tn_fail_at(error, TN_INPUT, place(of, (unsigned)at + 1), "bytes that are not UTF-8 text");
+            return tn_fail_at(error, TN_INPUT, place(text, (unsigned)index + 1),
+                              "bytes that are not UTF-8 text");
     }
     *line = start;
     return TN_OK;
 }
 
 /* The line's words, parted by blanks or tabs; positions are kept in `column`. */
-static tn_status split(const lines *of, char *line, tn_arena *arena, const char ***words, size_t *count,
+static tn_status split(const lines *text, char *line, tn_arena *arena, const char ***words, size_t *count,
                        tn_error *error) {
     size_t found = 0;
-    for (char *at = line; *at; found++) {
-        at += strspn(at, " \t");
-        if (!*at) break;
-        size_t length = strcspn(at, " \t");
+    for (char *cursor = line; *cursor; found++) {
+        cursor += strspn(cursor, " \t");
+        if (!*cursor) break;
+        size_t length = strcspn(cursor, " \t");
         if (length > TEXT_MOST)
-            return tn_fail_at(error, TN_LIMIT, place(of, (unsigned)(at - line) + 1),
+            return tn_fail_at(error, TN_LIMIT, place(text, (unsigned)(cursor - line) + 1),
                               "a word of %zu bytes; at most %d are read", length, TEXT_MOST);
-        at += length;
+        cursor += length;
     }
     if (found > SENTENCE_WORDS_MOST)
-        return tn_fail_at(error, TN_LIMIT, place(of, 1), "%zu words in one line; at most %d are read", found,
-                          SENTENCE_WORDS_MOST);
+        return tn_fail_at(error, TN_LIMIT, place(text, 1), "%zu words in one line; at most %d are read",
+                          found, SENTENCE_WORDS_MOST);
     TN_TRY(TN_NEW(arena, found, words, error));
     *count = 0;
-    for (char *at = line; *count < found;) {
-        at += strspn(at, " \t");
-        (*words)[(*count)++] = at;
-        at += strcspn(at, " \t");
-        if (*at) *at++ = '\0';
+    for (char *cursor = line; *count < found;) {
+        cursor += strspn(cursor, " \t");
+        (*words)[(*count)++] = cursor;
+        cursor += strcspn(cursor, " \t");
+        if (*cursor) *cursor++ = '\0';
     }
     return TN_OK;
 }
 
 /* O, or B- or I- and a name. */
-static tn_status check_label(const lines *of, size_t word, const char *label, tn_error *error) {
+static tn_status check_label(const lines *text, size_t word, const char *label, tn_error *error) {
     bool chunk = (label[0] == 'B' || label[0] == 'I') && label[1] == '-' && label[2];
     if (chunk || strcmp(label, "O") == 0) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, place(of, 0),
+    return tn_fail_at(error, TN_INPUT, place(text, 0),
                       "label \"%.100s\" of word %zu; a label is O, B-NAME or I-NAME", label, word + 1);
 }
 
-static tn_status add(tn_sentences *to, const tn_sentence *sentence, tn_error *error) {
-    TN_TRY(TN_GROW(&to->sentence, &to->capacity, to->count + 1, error));
-    to->sentence[to->count++] = *sentence;
+static tn_status add(tn_sentences *target, const tn_sentence *sentence, tn_error *error) {
+    TN_TRY(TN_GROW(&target->sentence, &target->capacity, target->count + 1, error));
+    target->sentence[target->count++] = *sentence;
     return TN_OK;
 }
 
@@ -105,57 +106,59 @@ static bool exists(const char *path) {
 }
 
 /* A further file with a line for each sentence. */
-static tn_status too_short(const lines *of, size_t sentences, tn_error *error) {
-    return tn_fail_at(error, TN_INPUT, place(of, 0), "ends after line %u; seq.in has more than %zu sentences",
-                      of->number, sentences);
+static tn_status too_short(const lines *text, size_t sentences, tn_error *error) {
+    return tn_fail_at(error, TN_INPUT, place(text, 0),
+                      "ends after line %u; seq.in has more than %zu sentences", text->number, sentences);
 }
 
-static tn_status read_labels(lines *of, size_t at, tn_sentence *sentence, tn_arena *arena, tn_error *error) {
+static tn_status read_labels(lines *text, size_t index, tn_sentence *sentence, tn_arena *arena,
+                             tn_error *error) {
     char *line;
     size_t count;
-    TN_TRY(read_line(of, &line, error));
-    if (!line) return too_short(of, at, error);
-    TN_TRY(split(of, line, arena, &sentence->label, &count, error));
+    TN_TRY(read_line(text, &line, error));
+    if (!line) return too_short(text, index, error);
+    TN_TRY(split(text, line, arena, &sentence->label, &count, error));
     if (count != sentence->words)
-        return tn_fail_at(error, TN_INPUT, place(of, 1),
+        return tn_fail_at(error, TN_INPUT, place(text, 1),
                           "%zu labels for the %zu words of that line of seq.in", count, sentence->words);
-    for (size_t i = 0; i < count; i++) TN_TRY(check_label(of, i, sentence->label[i], error));
+    for (size_t i = 0; i < count; i++) TN_TRY(check_label(text, i, sentence->label[i], error));
     return TN_OK;
 }
 
-static tn_status read_class(lines *of, size_t at, tn_sentence *sentence, tn_arena *arena, tn_error *error) {
+static tn_status read_class(lines *text, size_t index, tn_sentence *sentence, tn_arena *arena,
+                            tn_error *error) {
     char *line;
     const char **words;
     size_t count;
-    TN_TRY(read_line(of, &line, error));
-    if (!line) return too_short(of, at, error);
-    TN_TRY(split(of, line, arena, &words, &count, error));
+    TN_TRY(read_line(text, &line, error));
+    if (!line) return too_short(text, index, error);
+    TN_TRY(split(text, line, arena, &words, &count, error));
     if (count != 1)
-        return tn_fail_at(error, TN_INPUT, place(of, 1), "%zu words; a line of classes is one name", count);
+        return tn_fail_at(error, TN_INPUT, place(text, 1), "%zu words; a line of classes is one name", count);
     sentence->class_name = words[0];
     return TN_OK;
 }
 
-static tn_status expect_end(lines *of, const char *against, tn_error *error) {
+static tn_status expect_end(lines *text, const char *reference, tn_error *error) {
     char *line;
     do {
-        TN_TRY(read_line(of, &line, error));
+        TN_TRY(read_line(text, &line, error));
     } while (line && line[strspn(line, " \t")] == '\0');
     if (!line) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, place(of, 1), "more lines than %s has sentences", against);
+    return tn_fail_at(error, TN_INPUT, place(text, 1), "more lines than %s has sentences", reference);
 }
 
-static tn_status load_lines(const char *folder, tn_arena *arena, tn_sentences *to, tn_error *error) {
+static tn_status load_lines(const char *folder, tn_arena *arena, tn_sentences *target, tn_error *error) {
     const char *words_path, *labels_path, *class_path;
     lines words, labels, classes;
     TN_TRY(tn_arena_format(arena, &words_path, error, "%s/seq.in", folder));
     TN_TRY(tn_arena_format(arena, &labels_path, error, "%s/seq.out", folder));
     TN_TRY(tn_arena_format(arena, &class_path, error, "%s/label", folder));
     TN_TRY(open_lines(words_path, arena, &words, error));
-    to->has_labels = exists(labels_path);
-    to->has_classes = exists(class_path);
-    if (to->has_labels) TN_TRY(open_lines(labels_path, arena, &labels, error));
-    if (to->has_classes) TN_TRY(open_lines(class_path, arena, &classes, error));
+    target->has_labels = exists(labels_path);
+    target->has_classes = exists(class_path);
+    if (target->has_labels) TN_TRY(open_lines(labels_path, arena, &labels, error));
+    if (target->has_classes) TN_TRY(open_lines(class_path, arena, &classes, error));
     for (;;) {
         char *line;
         tn_sentence sentence = {0};
@@ -165,13 +168,13 @@ static tn_status load_lines(const char *folder, tn_arena *arena, tn_sentences *t
         if (sentence.words == 0 && words.next >= words.end) break; /* an empty last line */
         if (sentence.words == 0)
             return tn_fail_at(error, TN_INPUT, place(&words, 1), "an empty line; each line is a sentence");
-        if (to->has_labels) TN_TRY(read_labels(&labels, to->count, &sentence, arena, error));
-        if (to->has_classes) TN_TRY(read_class(&classes, to->count, &sentence, arena, error));
-        TN_TRY(add(to, &sentence, error));
+        if (target->has_labels) TN_TRY(read_labels(&labels, target->count, &sentence, arena, error));
+        if (target->has_classes) TN_TRY(read_class(&classes, target->count, &sentence, arena, error));
+        TN_TRY(add(target, &sentence, error));
     }
-    if (to->count == 0) return TN_OK;
-    if (to->has_labels) TN_TRY(expect_end(&labels, "seq.in", error));
-    return to->has_classes ? expect_end(&classes, "seq.in", error) : TN_OK;
+    if (target->count == 0) return TN_OK;
+    if (target->has_labels) TN_TRY(expect_end(&labels, "seq.in", error));
+    return target->has_classes ? expect_end(&classes, "seq.in", error) : TN_OK;
 }
 
 /* A sentence of a column file being collected. */
@@ -181,19 +184,19 @@ typedef struct collected {
     const char *pending_class;
 } collected;
 
-static tn_status finish_sentence(collected *c, const lines *of, tn_arena *arena, tn_sentences *to,
+static tn_status finish_sentence(collected *c, const lines *text, tn_arena *arena, tn_sentences *target,
                                  tn_error *error) {
     tn_sentence *s = &c->sentence;
     if (s->words == 0) {
         if (c->pending_class)
-            return tn_fail_at(error, TN_INPUT, place(of, 1), "a class with no sentence behind it");
+            return tn_fail_at(error, TN_INPUT, place(text, 1), "a class with no sentence behind it");
         return TN_OK;
     }
-    if (to->count > 0 && to->has_classes != (c->pending_class != NULL))
-        return tn_fail_at(error, TN_INPUT, place(of, 1),
+    if (target->count > 0 && target->has_classes != (c->pending_class != NULL))
+        return tn_fail_at(error, TN_INPUT, place(text, 1),
                           "the sentence that ends here %s a class, those before it %s one; give all or none",
-                          c->pending_class ? "has" : "lacks", to->has_classes ? "have" : "have not");
-    to->has_classes = c->pending_class != NULL;
+                          c->pending_class ? "has" : "lacks", target->has_classes ? "have" : "have not");
+    target->has_classes = c->pending_class != NULL;
     tn_sentence kept = {.words = s->words, .class_name = c->pending_class};
     TN_TRY(TN_NEW(arena, s->words, &kept.word, error));
     TN_TRY(TN_NEW(arena, s->words, &kept.label, error));
@@ -201,35 +204,36 @@ static tn_status finish_sentence(collected *c, const lines *of, tn_arena *arena,
     memcpy(kept.label, s->label, s->words * sizeof *kept.label);
     s->words = 0;
     c->pending_class = NULL;
-    return add(to, &kept, error);
+    return add(target, &kept, error);
 }
 
-static tn_status take_column_line(collected *c, const lines *of, char *line, tn_arena *arena,
-                                  tn_sentences *to, tn_error *error) {
+static tn_status take_column_line(collected *c, const lines *text, char *line, tn_arena *arena,
+                                  tn_sentences *target, tn_error *error) {
     static const char mark[] = "# class =";
     const char **column;
     size_t columns;
     tn_sentence *s = &c->sentence;
     if (strncmp(line, mark, sizeof mark - 1) == 0) {
         if (s->words > 0)
-            return tn_fail_at(error, TN_INPUT, place(of, 1),
+            return tn_fail_at(error, TN_INPUT, place(text, 1),
                               "a class inside a sentence; it belongs in front of it");
-        TN_TRY(split(of, line + sizeof mark - 1, arena, &column, &columns, error));
+        TN_TRY(split(text, line + sizeof mark - 1, arena, &column, &columns, error));
         if (columns != 1)
-            return tn_fail_at(error, TN_INPUT, place(of, 1), "a class is one name: # class = NAME");
+            return tn_fail_at(error, TN_INPUT, place(text, 1), "a class is one name: # class = NAME");
         if (c->pending_class)
-            return tn_fail_at(error, TN_INPUT, place(of, 1), "a second class for one sentence");
+            return tn_fail_at(error, TN_INPUT, place(text, 1), "a second class for one sentence");
         c->pending_class = column[0];
         return TN_OK;
     }
     if (line[0] == '#' && (line[1] == ' ' || line[1] == '\0') && s->words == 0) return TN_OK;
-    if (line[strspn(line, " \t")] == '\0') return finish_sentence(c, of, arena, to, error);
-    TN_TRY(split(of, line, arena, &column, &columns, error));
+    if (line[strspn(line, " \t")] == '\0') return finish_sentence(c, text, arena, target, error);
+    TN_TRY(split(text, line, arena, &column, &columns, error));
     if (columns < 2)
-        return tn_fail_at(error, TN_INPUT, place(of, 1), "one column; a line is a word and, last, its label");
-    TN_TRY(check_label(of, s->words, column[columns - 1], error));
+        return tn_fail_at(error, TN_INPUT, place(text, 1),
+                          "one column; a line is a word and, last, its label");
+    TN_TRY(check_label(text, s->words, column[columns - 1], error));
     if (s->words == SENTENCE_WORDS_MOST)
-        return tn_fail_at(error, TN_LIMIT, place(of, 1), "a sentence of more than %d words",
+        return tn_fail_at(error, TN_LIMIT, place(text, 1), "a sentence of more than %d words",
                           SENTENCE_WORDS_MOST);
     TN_TRY(TN_GROW(&s->word, &c->word_capacity, s->words + 1, error));
     TN_TRY(TN_GROW(&s->label, &c->label_capacity, s->words + 1, error));
@@ -238,27 +242,27 @@ static tn_status take_column_line(collected *c, const lines *of, char *line, tn_
     return TN_OK;
 }
 
-static tn_status load_columns(const char *path, tn_arena *arena, tn_sentences *to, tn_error *error) {
-    lines of;
+static tn_status load_columns(const char *path, tn_arena *arena, tn_sentences *target, tn_error *error) {
+    lines text;
     char *line;
     collected c = {0};
-    to->has_labels = true;
-    TN_TRY(open_lines(path, arena, &of, error));
+    target->has_labels = true;
+    TN_TRY(open_lines(path, arena, &text, error));
     tn_status status;
     do {
-        status = read_line(&of, &line, error);
-        if (status == TN_OK && line) status = take_column_line(&c, &of, line, arena, to, error);
+        status = read_line(&text, &line, error);
+        if (status == TN_OK && line) status = take_column_line(&c, &text, line, arena, target, error);
     } while (status == TN_OK && line);
-    if (status == TN_OK) status = finish_sentence(&c, &of, arena, to, error);
+    if (status == TN_OK) status = finish_sentence(&c, &text, arena, target, error);
     tn_free(c.sentence.word);
     tn_free(c.sentence.label);
     return status;
 }
 
 /* One of the folder's three parts: FOLDER/train, .. */
-static tn_status sentences_load(const char *folder, tn_arena *arena, tn_sentences *to, tn_error *error) {
+static tn_status sentences_load(const char *folder, tn_arena *arena, tn_sentences *target, tn_error *error) {
     const char *columns, *words;
-    *to = (tn_sentences){0};
+    *target = (tn_sentences){0};
     TN_TRY(tn_arena_format(arena, &columns, error, "%s/conll.txt", folder));
     TN_TRY(tn_arena_format(arena, &words, error, "%s/seq.in", folder));
     if (exists(columns) && exists(words))
@@ -267,20 +271,20 @@ static tn_status sentences_load(const char *folder, tn_arena *arena, tn_sentence
     if (!exists(columns) && !exists(words))
         return tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
                           "has neither seq.in nor conll.txt; see docs/train.md for the form of data");
-    tn_status status =
-        exists(columns) ? load_columns(columns, arena, to, error) : load_lines(folder, arena, to, error);
-    if (status == TN_OK && to->count == 0)
+    tn_status status = exists(columns) ? load_columns(columns, arena, target, error)
+                                       : load_lines(folder, arena, target, error);
+    if (status == TN_OK && target->count == 0)
         status = tn_fail_at(error, TN_INPUT, (tn_position){.file = folder}, "has no sentences");
-    if (status == TN_OK && !to->has_labels && !to->has_classes)
+    if (status == TN_OK && !target->has_labels && !target->has_classes)
         status = tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
                             "has neither seq.out nor label; there is nothing to learn");
-    if (status != TN_OK) tn_sentences_free(to);
+    if (status != TN_OK) tn_sentences_free(target);
     return status;
 }
 
-void tn_sentences_free(tn_sentences *of) {
-    tn_free(of->sentence);
-    *of = (tn_sentences){0};
+void tn_sentences_free(tn_sentences *corpus) {
+    tn_free(corpus->sentence);
+    *corpus = (tn_sentences){0};
 }
 
 /* Texts with how often they occur, sorted. */
@@ -320,9 +324,9 @@ typedef struct names {
     uint32_t *number; /* [count] of each item */
 } names;
 
-static const entry *find(const names *in, const char *text) {
+static const entry *find(const names *dictionary, const char *text) {
     entry key = {text, 0};
-    return bsearch(&key, in->item, in->count, sizeof key, by_text);
+    return bsearch(&key, dictionary->item, dictionary->count, sizeof key, by_text);
 }
 
 typedef struct builder {
@@ -333,29 +337,30 @@ typedef struct builder {
     tn_error *error;
 } builder;
 
-static tn_status collect(builder *b, const tn_sentences *of, int what, names *to) {
-    size_t total = 0, at = 0;
-    for (size_t i = 0; i < of->count; i++) total += what == 2 ? 1 : of->sentence[i].words;
-    TN_TRY(TN_NEW(b->arena, total, &to->item, b->error));
-    for (size_t i = 0; i < of->count; i++) {
-        const tn_sentence *s = &of->sentence[i];
+static tn_status collect(builder *b, const tn_sentences *sentences, int what, names *dictionary) {
+    size_t total = 0, index = 0;
+    for (size_t i = 0; i < sentences->count; i++) total += what == 2 ? 1 : sentences->sentence[i].words;
+    TN_TRY(TN_NEW(b->arena, total, &dictionary->item, b->error));
+    for (size_t i = 0; i < sentences->count; i++) {
+        const tn_sentence *s = &sentences->sentence[i];
         if (what == 2)
-            to->item[at++] = (entry){s->class_name, 1};
+            dictionary->item[index++] = (entry){s->class_name, 1};
         else
             for (size_t k = 0; k < s->words; k++)
-                to->item[at++] = (entry){what == 0 ? s->word[k] : s->label[k], 1};
+                dictionary->item[index++] = (entry){what == 0 ? s->word[k] : s->label[k], 1};
     }
-    to->count = join_equal(to->item, total);
-    if (to->count > INT32_MAX / 2) return tn_fail(b->error, TN_LIMIT, "more than 2^30 words or labels");
-    TN_TRY(TN_NEW(b->arena, to->count, &to->number, b->error));
-    for (size_t i = 0; i < to->count; i++) to->number[i] = (uint32_t)i;
+    dictionary->count = join_equal(dictionary->item, total);
+    if (dictionary->count > INT32_MAX / 2)
+        return tn_fail(b->error, TN_LIMIT, "more than 2^30 words or labels");
+    TN_TRY(TN_NEW(b->arena, dictionary->count, &dictionary->number, b->error));
+    for (size_t i = 0; i < dictionary->count; i++) dictionary->number[i] = (uint32_t)i;
     return TN_OK;
 }
 
-static tn_status list_names(builder *b, const names *of, const char ***list, uint32_t *count) {
-    *count = (uint32_t)of->count;
-    TN_TRY(TN_NEW(b->arena, of->count, list, b->error));
-    for (size_t i = 0; i < of->count; i++) (*list)[i] = of->item[i].text;
+static tn_status list_names(builder *b, const names *dictionary, const char ***list, uint32_t *count) {
+    *count = (uint32_t)dictionary->count;
+    TN_TRY(TN_NEW(b->arena, dictionary->count, list, b->error));
+    for (size_t i = 0; i < dictionary->count; i++) (*list)[i] = dictionary->item[i].text;
     return TN_OK;
 }
 
@@ -381,10 +386,10 @@ static tn_status number_words(builder *b) {
     return TN_OK;
 }
 
-static int32_t label_number(const names *in, const char *text) {
+static int32_t label_number(const names *dictionary, const char *text) {
     if (!text) return TN_NO_LABEL;
-    const entry *found = find(in, text);
-    return found ? (int32_t)(found - in->item) : TN_UNSEEN;
+    const entry *found = find(dictionary, text);
+    return found ? (int32_t)(found - dictionary->item) : TN_UNSEEN;
 }
 
 /* Labels that only dev or test have keep their names, for the chunks that they make. */
@@ -404,7 +409,7 @@ static tn_status number_unseen(builder *b, const char *text, int32_t *label) {
     return TN_OK;
 }
 
-static tn_status convert(builder *b, const tn_sentence *s, tn_split *split, tn_example *to) {
+static tn_status convert(builder *b, const tn_sentence *s, tn_split *split, tn_example *target) {
     uint32_t *token, tokens = (uint32_t)(s->words + 1 < b->sequence ? s->words + 1 : b->sequence);
     int32_t *slot;
     split->cut += s->words + 1 > b->sequence;
@@ -420,22 +425,22 @@ static tn_status convert(builder *b, const tn_sentence *s, tn_split *split, tn_e
         split->words++;
         split->unknown_words += !word;
     }
-    *to = (tn_example){tokens, token, slot, label_number(&b->classes, s->class_name)};
+    *target = (tn_example){tokens, token, slot, label_number(&b->classes, s->class_name)};
     return TN_OK;
 }
 
-static tn_status convert_all(builder *b, const tn_sentences *from, tn_split *split) {
-    split->count = from->count;
-    TN_TRY(TN_NEW(b->arena, from->count, &split->example, b->error));
-    for (size_t i = 0; i < from->count; i++)
-        TN_TRY(convert(b, &from->sentence[i], split, &split->example[i]));
+static tn_status convert_all(builder *b, const tn_sentences *source, tn_split *split) {
+    split->count = source->count;
+    TN_TRY(TN_NEW(b->arena, source->count, &split->example, b->error));
+    for (size_t i = 0; i < source->count; i++)
+        TN_TRY(convert(b, &source->sentence[i], split, &split->example[i]));
     return TN_OK;
 }
 
-static tn_status load_part(builder *b, const char *folder, const char *part, tn_sentences *to) {
+static tn_status load_part(builder *b, const char *folder, const char *part, tn_sentences *target) {
     const char *path;
     TN_TRY(tn_arena_format(b->arena, &path, b->error, "%s/%s", folder, part));
-    return sentences_load(path, b->arena, to, b->error);
+    return sentences_load(path, b->arena, target, b->error);
 }
 
 static tn_status build(builder *b, const char *folder, const tn_sentences part[3]) {
@@ -464,7 +469,7 @@ static tn_status build(builder *b, const char *folder, const tn_sentences part[3
 enum { BYTES = 256, PARTS_OF_TEXT = 10 };
 
 /* Byte k behind [CLS] is what position k is to say, from what is in front of it. */
-static tn_status cut_window(builder *b, const unsigned char *text, size_t length, tn_example *to) {
+static tn_status cut_window(builder *b, const unsigned char *text, size_t length, tn_example *target) {
     uint32_t *token;
     int32_t *slot;
     TN_TRY(TN_NEW(b->arena, length, &token, b->error));
@@ -473,16 +478,16 @@ static tn_status cut_window(builder *b, const unsigned char *text, size_t length
         token[i] = i == 0 ? (uint32_t)TN_WORD_CLASS : (uint32_t)TN_WORDS_SPECIAL + text[i - 1];
         slot[i] = text[i];
     }
-    *to = (tn_example){(uint32_t)length, token, slot, TN_NO_LABEL};
+    *target = (tn_example){(uint32_t)length, token, slot, TN_NO_LABEL};
     return TN_OK;
 }
 
-static tn_status cut_windows(builder *b, const unsigned char *text, size_t from, size_t end,
+static tn_status cut_windows(builder *b, const unsigned char *text, size_t start, size_t end,
                              tn_split *split) {
-    split->count = end - from;
+    split->count = end - start;
     TN_TRY(TN_NEW(b->arena, split->count, &split->example, b->error));
     for (size_t i = 0; i < split->count; i++)
-        TN_TRY(cut_window(b, text + (from + i) * b->sequence, (size_t)b->sequence, &split->example[i]));
+        TN_TRY(cut_window(b, text + (start + i) * b->sequence, (size_t)b->sequence, &split->example[i]));
     split->words = split->count * (size_t)b->sequence;
     return TN_OK;
 }
@@ -523,8 +528,8 @@ static tn_status load_text(builder *b, const char *path) {
 }
 
 static bool is_folder(const char *path) {
-    struct stat of;
-    return stat(path, &of) != 0 || S_ISDIR(of.st_mode);
+    struct stat this_stat;
+    return stat(path, &this_stat) != 0 || S_ISDIR(this_stat.st_mode);
 }
 
 tn_status tn_dataset_load(const char *folder, uint64_t sequence, tn_arena *arena, tn_dataset *data,

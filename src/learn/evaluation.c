@@ -75,10 +75,10 @@ typedef struct scoring {
     tn_error *error;
 } scoring;
 
-static void note_answer(tn_sameness *of, uint32_t found, int64_t expected) {
-    if (!of->any) *of = (tn_sameness){true, false, false, found, expected};
-    of->found_differ |= found != of->found;
-    of->expected_differ |= expected != of->expected;
+static void note_answer(tn_sameness *sameness, uint32_t found, int64_t expected) {
+    if (!sameness->any) *sameness = (tn_sameness){true, false, false, found, expected};
+    sameness->found_differ |= found != sameness->found;
+    sameness->expected_differ |= expected != sameness->expected;
 }
 
 static tn_status score_labels(scoring *s, uint32_t head, const tn_example *example) {
@@ -128,17 +128,17 @@ static tn_status score_examples(scoring *s, const tn_split *split) {
     return TN_OK;
 }
 
-tn_status tn_score_split(const tn_scoring *how, const tn_split *split, tn_scores *to,
+tn_status tn_score_split(const tn_scoring *how, const tn_split *split, tn_scores *target,
                          tn_sameness answers[TN_HEADS_MOST], tn_error *error) {
     scoring s = {.how = how, .answers = answers, .error = error};
     double count = (double)split->count;
     for (uint32_t h = 0; h < TN_HEADS_MOST; h++) answers[h] = (tn_sameness){0};
     tn_status status = score_examples(&s, split);
-    *to = (tn_scores){.loss = s.sums.loss / count,
-                      .intent_accuracy = how->data->has_classes ? (double)s.right / count : NAN,
-                      .slot_accuracy = how->data->has_labels ? tn_slot_score_accuracy(&s.slots) : NAN,
-                      .slot_f1 =
-                          how->data->has_labels && !how->data->is_text ? tn_slot_score_f1(&s.slots) : NAN};
+    *target = (tn_scores){.loss = s.sums.loss / count,
+                          .intent_accuracy = how->data->has_classes ? (double)s.right / count : NAN,
+                          .slot_accuracy = how->data->has_labels ? tn_slot_score_accuracy(&s.slots) : NAN,
+                          .slot_f1 = how->data->has_labels && !how->data->is_text ? tn_slot_score_f1(&s.slots)
+                                                                                  : NAN};
     tn_arena_free(&s.room);
     tn_arena_free(&s.scratch);
     return status;
@@ -210,7 +210,7 @@ static tn_status take_exits(evaluation *v, double *const *entropy, size_t count,
     return TN_OK;
 }
 
-static tn_status evaluate_split(evaluation *v, const tn_split *split, bool test, tn_scores *to) {
+static tn_status evaluate_split(evaluation *v, const tn_split *split, bool test, tn_scores *target) {
     uint32_t *taken = NULL;
     double **entropy, started;
     tn_sameness answers[TN_HEADS_MOST];
@@ -221,7 +221,7 @@ static tn_status evaluate_split(evaluation *v, const tn_split *split, bool test,
     }
     const tn_scoring how = {v->trainer, v->run->data, is_padded(v), taken, &v->result->macs};
     started = tn_clock_seconds();
-    TN_TRY(tn_score_split(&how, split, to, answers, v->error));
+    TN_TRY(tn_score_split(&how, split, target, answers, v->error));
     v->result->seconds_per_step += tn_clock_seconds() - started;
     v->result->steps += split->count;
     return TN_OK;

@@ -42,7 +42,7 @@ typedef struct tn_scoring {
 } tn_scoring;
 
 /* *to: means over the split. answers[head]. */
-tn_status tn_score_split(const tn_scoring *how, const tn_split *split, tn_scores *to,
+tn_status tn_score_split(const tn_scoring *how, const tn_split *split, tn_scores *target,
                          tn_sameness answers[TN_HEADS_MOST], tn_error *error);
 
 /* Fills evaluated, dev, test, exits, macs and steps of *result. With early exits dev is run at every exit first, and so

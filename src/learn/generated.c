@@ -82,29 +82,29 @@ typedef struct files {
     tn_buffer words, labels, classes;
 } files;
 
-static const char *pick(const char *const *from, uint64_t *state) {
+static const char *pick(const char *const *source, uint64_t *state) {
     uint32_t count = 0;
-    while (from[count]) count++;
-    return from[tn_splitmix_below(state, count)];
+    while (source[count]) count++;
+    return source[tn_splitmix_below(state, count)];
 }
 
 /* Appends the words of `text` with O, or with B-slot, I-slot .. . */
-static void put_words(files *to, const char *text, size_t length, const char *slot, size_t slot_length,
+static void put_words(files *output, const char *text, size_t length, const char *slot, size_t slot_length,
                       bool *first) {
     bool begin = true;
-    for (size_t at = 0; at < length;) {
+    for (size_t index = 0; index < length;) {
         size_t word = 0;
-        while (at + word < length && text[at + word] != ' ') word++;
+        while (index + word < length && text[index + word] != ' ') word++;
         if (word > 0) {
-            tn_buffer_format(&to->words, "%s%.*s", *first ? "" : " ", (int)word, text + at);
+            tn_buffer_format(&output->words, "%s%.*s", *first ? "" : " ", (int)word, text + index);
             if (slot_length)
-                tn_buffer_format(&to->labels, "%s%c-%.*s", *first ? "" : " ", begin ? 'B' : 'I',
+                tn_buffer_format(&output->labels, "%s%c-%.*s", *first ? "" : " ", begin ? 'B' : 'I',
                                  (int)slot_length, slot);
             else
-                tn_buffer_format(&to->labels, "%sO", *first ? "" : " ");
+                tn_buffer_format(&output->labels, "%sO", *first ? "" : " ");
             *first = begin = false;
         }
-        at += word + 1;
+        index += word + 1;
     }
 }
 
@@ -114,38 +114,38 @@ static const list *find_list(const char *name, size_t length) {
     return &lists[0];
 }
 
-static void put_pattern(files *to, const char *pattern, uint64_t *state) {
+static void put_pattern(files *output, const char *pattern, uint64_t *state) {
     bool first = true;
     while (*pattern) {
         size_t plain = strcspn(pattern, "<");
-        put_words(to, pattern, plain, NULL, 0, &first);
+        put_words(output, pattern, plain, NULL, 0, &first);
         pattern += plain;
         if (!*pattern) break;
         size_t name = strcspn(pattern + 1, ":"), end = strcspn(pattern, ">");
         const char *phrase = pick(find_list(pattern + 1, name)->phrase, state);
-        put_words(to, phrase, strlen(phrase), pattern + name + 2, end - name - 2, &first);
+        put_words(output, phrase, strlen(phrase), pattern + name + 2, end - name - 2, &first);
         pattern += end + 1;
     }
 }
 
-static void put_sentence(files *to, uint64_t *state) {
-    const rule *of = &rules[tn_splitmix_below(state, sizeof rules / sizeof *rules)];
-    put_pattern(to, pick(of->pattern, state), state);
-    tn_buffer_text(&to->words, "\n");
-    tn_buffer_text(&to->labels, "\n");
-    tn_buffer_format(&to->classes, "%s\n", of->class_name);
+static void put_sentence(files *output, uint64_t *state) {
+    const rule *grammar = &rules[tn_splitmix_below(state, sizeof rules / sizeof *rules)];
+    put_pattern(output, pick(grammar->pattern, state), state);
+    tn_buffer_text(&output->words, "\n");
+    tn_buffer_text(&output->labels, "\n");
+    tn_buffer_format(&output->classes, "%s\n", grammar->class_name);
 }
 
-static tn_status write_part(const char *folder, const char *part, const files *of, tn_error *error) {
+static tn_status write_part(const char *folder, const char *part, const files *output, tn_error *error) {
     char path[1024];
     snprintf(path, sizeof path, "%s/%s", folder, part);
     TN_TRY(tn_folder_make(path, error));
     snprintf(path, sizeof path, "%s/%s/seq.in", folder, part);
-    TN_TRY(tn_file_write_buffer(path, &of->words, error));
+    TN_TRY(tn_file_write_buffer(path, &output->words, error));
     snprintf(path, sizeof path, "%s/%s/seq.out", folder, part);
-    TN_TRY(tn_file_write_buffer(path, &of->labels, error));
+    TN_TRY(tn_file_write_buffer(path, &output->labels, error));
     snprintf(path, sizeof path, "%s/%s/label", folder, part);
-    return tn_file_write_buffer(path, &of->classes, error);
+    return tn_file_write_buffer(path, &output->classes, error);
 }
 
 tn_status tn_generated_write(const char *folder, const tn_generated *how, tn_error *error) {
@@ -156,12 +156,12 @@ tn_status tn_generated_write(const char *folder, const tn_generated *how, tn_err
     if (strlen(folder) > PATH_MOST) return tn_fail(error, TN_LIMIT, "a path of over %d bytes", PATH_MOST);
     tn_status status = TN_OK;
     for (int i = 0; i < 3 && status == TN_OK; i++) {
-        files to = {0};
-        for (uint64_t k = 0; k < count[i]; k++) put_sentence(&to, &state);
-        status = write_part(folder, parts[i], &to, error);
-        tn_buffer_free(&to.words);
-        tn_buffer_free(&to.labels);
-        tn_buffer_free(&to.classes);
+        files output = {0};
+        for (uint64_t k = 0; k < count[i]; k++) put_sentence(&output, &state);
+        status = write_part(folder, parts[i], &output, error);
+        tn_buffer_free(&output.words);
+        tn_buffer_free(&output.labels);
+        tn_buffer_free(&output.classes);
     }
     return status;
 }

@@ -7,12 +7,12 @@
 
 /* Whether the step updates the parameter, and as a whole. */
 static bool is_updated(const tn_trainer *t, size_t parameter) {
-    const tn_lowered_step *of = &t->whole->lowered;
-    for (uint32_t i = of->update_begin; i < of->step.operations; i++) {
-        const tn_operation *o = &of->step.operation[i];
-        if (tn_operation_is_update(o) && t->resident_parameter[of->place[o->reads[0]]] == parameter)
-            return of->step.array[o->reads[0]].live == 0 &&
-                   o->rows * o->columns == of->step.array[o->reads[0]].elements;
+    const tn_lowered_step *lowered = &t->whole->lowered;
+    for (uint32_t i = lowered->update_begin; i < lowered->step.operations; i++) {
+        const tn_operation *o = &lowered->step.operation[i];
+        if (tn_operation_is_update(o) && t->resident_parameter[lowered->place[o->reads[0]]] == parameter)
+            return lowered->step.array[o->reads[0]].live == 0 &&
+                   o->rows * o->columns == lowered->step.array[o->reads[0]].elements;
     }
     return false;
 }
@@ -98,9 +98,9 @@ static void clear_states(const tn_rank_penalty *penalty, const tn_trainer *t, co
                          const bool *lives) {
     const tn_train_parameter *left = &t->parameter[bond->left], *right = &t->parameter[bond->right];
     const tn_kernels *k = t->kernels;
-    for (uint64_t from = 0; from < left->state_elements; from += left->elements) {
-        uint64_t part = from / left->elements;
-        char *of_left = (char *)left->state + from * k->bytes;
+    for (uint64_t start = 0; start < left->state_elements; start += left->elements) {
+        uint64_t part = start / left->elements;
+        char *of_left = (char *)left->state + start * k->bytes;
         char *of_right = (char *)right->state + part * right->elements * k->bytes;
         k->to_double(of_left, penalty->left, left->elements);
         k->to_double(of_right, penalty->right, right->elements);

@@ -58,14 +58,14 @@ static void shuffle(session *s, uint64_t *state) {
 static void take_batch(session *s, size_t first, size_t count, uint64_t *state) {
     const tn_dataset *data = s->run->data;
     for (size_t e = 0; e < count; e++) {
-        const tn_example *from = &data->train.example[s->order[first + e]];
+        const tn_example *source = &data->train.example[s->order[first + e]];
         uint32_t *token = s->hidden + e * s->longest;
-        for (uint32_t i = 0; i < from->tokens; i++) {
-            bool hide =
-                data->rare[from->token[i]] && tn_splitmix_unit(state) < s->run->settings.unknown_probability;
-            token[i] = hide ? TN_WORD_UNKNOWN : from->token[i];
+        for (uint32_t i = 0; i < source->tokens; i++) {
+            bool hide = data->rare[source->token[i]] &&
+                        tn_splitmix_unit(state) < s->run->settings.unknown_probability;
+            token[i] = hide ? TN_WORD_UNKNOWN : source->token[i];
         }
-        s->batch[e] = *from;
+        s->batch[e] = *source;
         s->batch[e].token = token;
     }
 }
@@ -91,7 +91,7 @@ static void shrink_ranks(session *s, uint64_t done, uint64_t all, double rate) {
     tn_rank_penalty_shrink(&s->penalty, s->trainer, rate * set->rank_penalty * TN_RANK_PENALTY_STEPS);
 }
 
-static tn_status train_epoch(session *s, uint64_t epoch, tn_epoch *to) {
+static tn_status train_epoch(session *s, uint64_t epoch, tn_epoch *target) {
     const tn_training *run = s->run;
     size_t count = run->data->train.count;
     uint64_t state = epoch_state(run->settings.seed, epoch), all = s->steps_per_epoch * run->settings.epochs;
@@ -124,16 +124,18 @@ static tn_status train_epoch(session *s, uint64_t epoch, tn_epoch *to) {
         if (run->watch.report)
             run->watch.report(run->watch.user, done + 1, all, sum / (double)(step + 1), rate);
     }
-    *to = (tn_epoch){.epoch = epoch,
-                     .loss = sum / (double)s->steps_per_epoch,
-                     .learning_rate = tn_train_rate(&run->settings, (epoch - 1) * s->steps_per_epoch, all)};
+    *target =
+        (tn_epoch){.epoch = epoch,
+                   .loss = sum / (double)s->steps_per_epoch,
+                   .learning_rate = tn_train_rate(&run->settings, (epoch - 1) * s->steps_per_epoch, all)};
     return TN_OK;
 }
 
-static tn_status score(session *s, const tn_split *split, tn_scores *to, tn_sameness answers[TN_HEADS_MOST]) {
+static tn_status score(session *s, const tn_split *split, tn_scores *target,
+                       tn_sameness answers[TN_HEADS_MOST]) {
     const tn_scoring how = {
         .trainer = s->trainer, .data = s->run->data, .padded = s->run->settings.lengths == TN_LENGTHS_PADDED};
-    return tn_score_split(&how, split, to, answers, s->error);
+    return tn_score_split(&how, split, target, answers, s->error);
 }
 
 /* A loss per token whose outputs give the same label to every word of dev has learned nothing, though it is below that of
@@ -157,16 +159,16 @@ static tn_status judge(session *s) {
 }
 
 /* Random words of the full sequence, a label each. */
-static tn_status random_example(session *s, uint64_t *state, tn_example *to) {
+static tn_status random_example(session *s, uint64_t *state, tn_example *target) {
     uint32_t tokens = (uint32_t)tn_trainer_sequence(s->trainer), *token;
     uint64_t words = tn_trainer_vocabulary(s->trainer);
     int32_t *slot;
     TN_TRY(TN_NEW(s->arena, tokens, &token, s->error));
     TN_TRY(TN_NEW(s->arena, tokens, &slot, s->error));
-    *to = (tn_example){.tokens = tokens, .token = token, .slot = slot};
+    *target = (tn_example){.tokens = tokens, .token = token, .slot = slot};
     for (uint32_t h = 0; h < tn_trainer_heads(s->trainer); h++) {
         tn_head_info head = tn_trainer_head(s->trainer, h);
-        if (head.of_example) to->intent = (int32_t)tn_splitmix_below(state, (uint32_t)head.outputs);
+        if (head.of_example) target->intent = (int32_t)tn_splitmix_below(state, (uint32_t)head.outputs);
         for (uint32_t i = 0; !head.of_example && i < tokens; i++)
             slot[i] = (int32_t)tn_splitmix_below(state, (uint32_t)head.outputs);
     }
@@ -342,24 +344,24 @@ static tn_status write_model(const session *s, const tn_model *model) {
 /* Leaves the slices that vanished out, and says what that comes to. */
 static tn_status end_adapting(session *s) {
     const tn_training *run = s->run;
-    tn_adapted *to = &s->result->adapted;
+    tn_adapted *target = &s->result->adapted;
     tn_model *model;
     tn_sameness answers[TN_HEADS_MOST];
     if (!adapts(s)) return TN_OK;
     TN_TRY(trim_model(s, &model));
-    to->done = true;
-    to->priced = run->design != NULL;
-    to->parameters = tn_trainer_parameter_elements(s->trainer);
-    TN_TRY(tn_adapted_layers(s->trainer, &s->penalty, s->arena, to, s->error));
-    TN_TRY(measure_trimmed(s, &to->macs_per_step, &to->peak_elements));
-    if (to->priced) {
+    target->done = true;
+    target->priced = run->design != NULL;
+    target->parameters = tn_trainer_parameter_elements(s->trainer);
+    TN_TRY(tn_adapted_layers(s->trainer, &s->penalty, s->arena, target, s->error));
+    TN_TRY(measure_trimmed(s, &target->macs_per_step, &target->peak_elements));
+    if (target->priced) {
         tn_design trimmed = *run->design;
         trimmed.model = model;
-        TN_TRY(tn_device_price_of(run->design, &to->before, s->error));
-        TN_TRY(tn_device_price_of(&trimmed, &to->after, s->error));
+        TN_TRY(tn_device_price_of(run->design, &target->before, s->error));
+        TN_TRY(tn_device_price_of(&trimmed, &target->after, s->error));
     }
-    TN_TRY(score(s, &run->data->dev, &to->dev, answers));
-    TN_TRY(score(s, &run->data->test, &to->test, answers));
+    TN_TRY(score(s, &run->data->dev, &target->dev, answers));
+    TN_TRY(score(s, &run->data->test, &target->test, answers));
     return write_model(s, model);
 }
 
@@ -465,26 +467,27 @@ tn_status tn_training_run(const tn_training *training, tn_arena *arena, tn_train
     return status;
 }
 
-static uint64_t mean_macs(const tn_training_result *of, bool executed) {
+static uint64_t mean_macs(const tn_training_result *result, bool executed) {
     long double sum = 0;
-    if (of->sorts == 1) return executed ? of->sort[0].macs.executed : of->sort[0].macs.predicted;
-    for (size_t i = 0; i < of->sorts; i++)
-        sum += (long double)of->sort[i].share *
-               (long double)(executed ? of->sort[i].macs.executed : of->sort[i].macs.predicted);
+    if (result->sorts == 1) return executed ? result->sort[0].macs.executed : result->sort[0].macs.predicted;
+    for (size_t i = 0; i < result->sorts; i++)
+        sum += (long double)result->sort[i].share *
+               (long double)(executed ? result->sort[i].macs.executed : result->sort[i].macs.predicted);
     return (uint64_t)llroundl(sum);
 }
 
 tn_status tn_note_sort(tn_trainer *trainer, uint32_t sort, const tn_step_result *result, tn_arena *arena,
-                       tn_training_result *to, tn_error *error) {
+                       tn_training_result *training, tn_error *error) {
     const char *name;
     TN_TRY(tn_trainer_sort_name(trainer, sort, arena, &name, error));
-    to->sort[to->sorts++] =
+    training->sort[training->sorts++] =
         (tn_step_sort_result){.name = name,
                               .share = tn_trainer_sort_share(trainer, sort),
                               .macs = {result->macs_predicted, result->macs},
                               .peak_elements = {result->peak_elements_predicted, result->peak_elements}};
-    to->macs_per_step = (tn_predicted_executed){mean_macs(to, false), mean_macs(to, true)};
-    to->peak_elements.predicted = tn_greatest(to->peak_elements.predicted, result->peak_elements_predicted);
-    to->peak_elements.executed = tn_greatest(to->peak_elements.executed, result->peak_elements);
+    training->macs_per_step = (tn_predicted_executed){mean_macs(training, false), mean_macs(training, true)};
+    training->peak_elements.predicted =
+        tn_greatest(training->peak_elements.predicted, result->peak_elements_predicted);
+    training->peak_elements.executed = tn_greatest(training->peak_elements.executed, result->peak_elements);
     return TN_OK;
 }

@@ -127,9 +127,9 @@ tn_status tn_training_run(const tn_training *training, tn_arena *arena, tn_train
 
 /* What the sorts of step of a run come to (model/model.h, tn_step_sorts). Internal to the room. */
 
-/* Notes one execution of the next sort at the full sequence in to->sort, which has room for all, and mean and most of those
+/* Notes one execution of the next sort at the full sequence in training->sort, which has room for all, and mean and most of those
  * so far. */
 tn_status tn_note_sort(tn_trainer *trainer, uint32_t sort, const tn_step_result *result, tn_arena *arena,
-                       tn_training_result *to, tn_error *error);
+                       tn_training_result *training, tn_error *error);
 
 #endif

@@ -24,12 +24,13 @@ typedef struct {
 /* Under a bound a memory's row follows from how many elements it has, whatever the others are: updates go through memories
  * of equal rows (even_out). So each is found once for each number of elements, and a build picks. */
 typedef struct {
-    tn_laid laid;            /* of the build at hand; no `memory`: none yet */
-    tn_row *of[TN_ROW_LOGS]; /* [map->memories], where every row has 2^l elements; NULL: not asked for yet */
+    tn_laid laid; /* of the build at hand; no `memory`: none yet */
+    tn_row
+        *rows[TN_ROW_LOGS]; /* [map->memories], where every row has 2^l elements; NULL: not asked for yet */
 } bound_rows;
 
 struct tn_laid_map {
-    tn_laid_step *of;
+    tn_laid_step *step;
     const tn_map *map;
     tn_arena *arena;
     kept_rows rows[ROWS_KEPT];
@@ -40,7 +41,7 @@ struct tn_laid_map {
 };
 
 typedef struct {
-    tn_laid_step *of;
+    tn_laid_step *laid_step;
     const tn_step *step;
     const tn_laid_arrays *arrays;
     const tn_map *map;
@@ -80,48 +81,49 @@ static bool even_out(const tn_map *map, const uint32_t *array, uint32_t arrays, 
     return changed;
 }
 
-static void find_logs(const tn_laid_map *with, const tn_build *build, uint8_t *log) {
-    const tn_laid_arrays *arrays = with->of->arrays;
-    const tn_operation *operation = with->of->step->operation;
+static void find_logs(const tn_laid_map *laid_map, const tn_build *build, uint8_t *log) {
+    const tn_laid_arrays *arrays = laid_map->step->arrays;
+    const tn_operation *operation = laid_map->step->step->operation;
     bool changed = true;
-    for (uint32_t m = 0; m < with->map->memories; m++)
-        log[m] = (uint8_t)tn_log_above(tn_mapped_row(&with->map->memory[m], build));
+    for (uint32_t m = 0; m < laid_map->map->memories; m++)
+        log[m] = (uint8_t)tn_log_above(tn_mapped_row(&laid_map->map->memory[m], build));
     while (changed) {
         changed = false;
         for (uint32_t i = 0; i < arrays->updates; i++) {
             const tn_operation *update = &operation[arrays->update[i]];
-            changed |= even_out(with->map, update->reads, update->read_count, log);
+            changed |= even_out(laid_map->map, update->reads, update->read_count, log);
         }
         for (uint32_t i = 0; i < arrays->cuts; i++) {
             const tn_operation *copy = &operation[arrays->cut[i]];
-            changed |= even_out(with->map, (const uint32_t[]){copy->reads[0], copy->writes[0]}, 2, log);
+            changed |= even_out(laid_map->map, (const uint32_t[]){copy->reads[0], copy->writes[0]}, 2, log);
         }
     }
 }
 
 /* The set of those rows, which is a new one if none is as they are. */
-static tn_status find_set(tn_laid_map *with, const uint8_t *log, const row_set **set, tn_error *error) {
-    size_t memories = with->map->memories;
-    row_set *made = with->sets;
+static tn_status find_set(tn_laid_map *laid_map, const uint8_t *log, const row_set **set, tn_error *error) {
+    size_t memories = laid_map->map->memories;
+    row_set *made = laid_map->sets;
     while (made && memcmp(made->log, log, memories) != 0) made = made->next;
     *set = made;
     if (made) return TN_OK;
-    TN_TRY(TN_NEW(with->arena, 1, &made, error));
-    TN_TRY(TN_NEW(with->arena, memories, &made->log, error));
+    TN_TRY(TN_NEW(laid_map->arena, 1, &made, error));
+    TN_TRY(TN_NEW(laid_map->arena, memories, &made->log, error));
     memcpy(made->log, log, memories);
-    made->number = with->sets ? with->sets->number + 1 : 1;
-    made->next = with->sets;
-    *set = with->sets = made;
+    made->number = laid_map->sets ? laid_map->sets->number + 1 : 1;
+    made->next = laid_map->sets;
+    *set = laid_map->sets = made;
     return TN_OK;
 }
 
 /* Rows of all memories, or those that were found before under the same parallelism. */
-static tn_status find_rows(tn_laid_map *with, const tn_build *build, const row_set **set, tn_error *error) {
+static tn_status find_rows(tn_laid_map *laid_map, const tn_build *build, const row_set **set,
+                           tn_error *error) {
     const uint64_t parallelism[] = {build->rows, build->columns, build->reduction, build->vector};
-    kept_rows *kept = &with->rows[tn_hash_place(tn_hash_counts(parallelism, 4), ROWS_KEPT)];
+    kept_rows *kept = &laid_map->rows[tn_hash_place(tn_hash_counts(parallelism, 4), ROWS_KEPT)];
     if (memcmp(kept->parallelism, parallelism, sizeof parallelism) != 0) {
-        find_logs(with, build, with->trial);
-        TN_TRY(find_set(with, with->trial, &kept->set, error));
+        find_logs(laid_map, build, laid_map->trial);
+        TN_TRY(find_set(laid_map, laid_map->trial, &kept->set, error));
         memcpy(kept->parallelism, parallelism, sizeof parallelism);
     }
     *set = kept->set;
@@ -139,10 +141,10 @@ static uint64_t banks_of(uint32_t split, uint32_t row_log) {
 
 /* Words of rows x columns: as many columns as the kernel takes terms or columns, as far as they lie together in every
  * folding, and as many rows as fill the memory's row; more columns where the matrix has no more rows. */
-static tn_layout_demand demand_of_matrix(const layer_out *with, uint32_t array, uint32_t row_log) {
-    uint32_t rows = with->arrays->rows_log[array], features = with->widest_log;
+static tn_layout_demand demand_of_matrix(const layer_out *layout, uint32_t array, uint32_t row_log) {
+    uint32_t rows = layout->arrays->rows_log[array], features = layout->widest_log;
     if (rows < row_log && features < row_log - rows) features = row_log - rows;
-    if (features > with->arrays->feature_log[array]) features = with->arrays->feature_log[array];
+    if (features > layout->arrays->feature_log[array]) features = layout->arrays->feature_log[array];
     if (features > row_log) features = row_log;
     return (tn_layout_demand){.has_row = true,
                               .is_updated = true,
@@ -152,17 +154,17 @@ static tn_layout_demand demand_of_matrix(const layer_out *with, uint32_t array, 
                               .token_log = (uint8_t)(row_log - features)};
 }
 
-static tn_layout_demand demand_of(const layer_out *with, uint32_t layer, uint32_t tensor) {
-    const tn_program *program = with->arrays->program[layer];
-    uint32_t array = with->arrays->of_tensor[layer][tensor],
-             memory = array == NONE ? NONE : with->map->memory_of[array];
-    const bool looked_up = program != with->step->layer[layer].program;
+static tn_layout_demand demand_of(const layer_out *layout, uint32_t layer, uint32_t tensor) {
+    const tn_program *program = layout->arrays->program[layer];
+    uint32_t array = layout->arrays->of_tensor[layer][tensor],
+             memory = array == NONE ? NONE : layout->map->memory_of[array];
+    const bool looked_up = program != layout->step->layer[layer].program;
     if (memory == NONE) return (tn_layout_demand){.is_updated = true, .is_looked_up = looked_up};
-    uint8_t row_log = with->row_log[memory];
-    if (with->arrays->columns[array] == 0 || program->tensor[tensor].indices.count == 0)
+    uint8_t row_log = layout->row_log[memory];
+    if (layout->arrays->columns[array] == 0 || program->tensor[tensor].indices.count == 0)
         return (tn_layout_demand){
             .has_row = true, .is_updated = true, .is_looked_up = looked_up, .row_log = row_log};
-    tn_layout_demand demand = demand_of_matrix(with, array, row_log);
+    tn_layout_demand demand = demand_of_matrix(layout, array, row_log);
     if (!looked_up) return demand;
     demand.row_log = demand.feature_log; /* of one token: a word's other rows are those of other tokens */
     demand.token_log = 0;
@@ -170,61 +172,62 @@ static tn_layout_demand demand_of(const layer_out *with, uint32_t layer, uint32_
 }
 
 /* Matrices lie in the same words for every operation; the depth follows. */
-static void lay_matrices(layer_out *with) {
-    const tn_bank_kind kind = tn_banking_kind(banking_of(with->build->split));
-    for (uint32_t a = 0; a < with->step->arrays; a++) {
-        uint32_t memory = with->map->memory_of[a];
-        uint64_t columns = with->arrays->columns[a];
+static void lay_matrices(layer_out *layout) {
+    const tn_bank_kind kind = tn_banking_kind(banking_of(layout->build->split));
+    for (uint32_t a = 0; a < layout->step->arrays; a++) {
+        uint32_t memory = layout->map->memory_of[a];
+        uint64_t columns = layout->arrays->columns[a];
         if (memory == NONE || columns == 0) continue;
-        uint64_t rows = with->arrays->rows[a];
-        const tn_layout_demand demand = demand_of_matrix(with, a, with->row_log[memory]);
-        tn_laid_words *words = &with->laid->words[a];
-        *words = (tn_laid_words){.is_matrix = true, .of = tn_layout_shared(&demand, kind, rows > 1)};
-        if (words->of.bank_log > 0) continue; /* the layers' searches say how words share rows */
-        const uint64_t heads = with->arrays->heads[a];
-        with->laid->depth[a] = heads * (((rows / heads - 1) >> words->of.token_log) + 1) *
-                               (((columns - 1) >> words->of.feature_log) + 1);
+        uint64_t rows = layout->arrays->rows[a];
+        const tn_layout_demand demand = demand_of_matrix(layout, a, layout->row_log[memory]);
+        tn_laid_words *words = &layout->laid->words[a];
+        *words = (tn_laid_words){.is_matrix = true, .shared = tn_layout_shared(&demand, kind, rows > 1)};
+        if (words->shared.bank_log > 0) continue; /* the layers' searches say how words share rows */
+        const uint64_t heads = layout->arrays->heads[a];
+        layout->laid->depth[a] = heads * (((rows / heads - 1) >> words->shared.token_log) + 1) *
+                                 (((columns - 1) >> words->shared.feature_log) + 1);
     }
 }
 
 /* ---- layers ---- */
 
 /* Layouts of a layer under its demands; for a bound, under which cycles are found later, the demands alone. */
-static tn_status lay_layer(layer_out *with, uint32_t layer) {
-    const tn_build *build = with->build;
-    const tn_program *program = with->arrays->program[layer];
+static tn_status lay_layer(layer_out *layout, uint32_t layer) {
+    const tn_build *build = layout->build;
+    const tn_program *program = layout->arrays->program[layer];
     const tn_kernel_edges edges = {build->rows, build->columns, build->reduction};
-    tn_laid_layers *layers = &with->of->layers;
+    tn_laid_layers *layers = &layout->laid_step->layers;
     tn_layout_demand *demand;
     if (!program) return TN_OK;
-    TN_TRY(TN_NEW(layers->arena, program->tensors, &demand, with->error));
-    for (uint32_t t = 0; t < program->tensors; t++) demand[t] = demand_of(with, layer, t);
-    tn_laid_layer **of = &with->laid->known[layer];
-    TN_TRY(tn_laid_layer_find(layers, program, &edges, banking_of(build->split), demand, of, with->error));
-    if (with->laid->closely) return TN_OK;
-    return tn_laid_layer_search(layers, *of, &with->laid->layer[layer], with->error);
+    TN_TRY(TN_NEW(layers->arena, program->tensors, &demand, layout->error));
+    for (uint32_t t = 0; t < program->tensors; t++) demand[t] = demand_of(layout, layer, t);
+    tn_laid_layer **laid_layer = &layout->laid->known[layer];
+    TN_TRY(tn_laid_layer_find(layers, program, &edges, banking_of(build->split), demand, laid_layer,
+                              layout->error));
+    if (layout->laid->closely) return TN_OK;
+    return tn_laid_layer_search(layers, *laid_layer, &layout->laid->layer[layer], layout->error);
 }
 
-static tn_status lay_layers(layer_out *with) {
-    const tn_step *step = with->step;
-    TN_TRY(TN_NEW(with->arena, step->arrays, &with->laid->words, with->error));
-    TN_TRY(TN_NEW(with->arena, step->layers, &with->laid->known, with->error));
-    lay_matrices(with);
-    for (uint32_t l = 0; l < step->layers; l++) TN_TRY(lay_layer(with, l));
+static tn_status lay_layers(layer_out *layout) {
+    const tn_step *step = layout->step;
+    TN_TRY(TN_NEW(layout->arena, step->arrays, &layout->laid->words, layout->error));
+    TN_TRY(TN_NEW(layout->arena, step->layers, &layout->laid->known, layout->error));
+    lay_matrices(layout);
+    for (uint32_t l = 0; l < step->layers; l++) TN_TRY(lay_layer(layout, l));
     return TN_OK;
 }
 
-tn_status tn_laid_product_cycles(const tn_laid_step *of, const tn_laid *laid, uint32_t layer,
+tn_status tn_laid_product_cycles(const tn_laid_step *laid_step, const tn_laid *laid, uint32_t layer,
                                  uint32_t product, const tn_matmul *kernel, uint64_t *cycles,
                                  tn_error *error) {
-    return tn_laid_layer_cycles(&of->layers, laid->known[layer], laid->closely, product, kernel, cycles,
-                                error);
+    return tn_laid_layer_cycles(&laid_step->layers, laid->known[layer], laid->closely, product, kernel,
+                                cycles, error);
 }
 
-tn_status tn_laid_partial_cycles(const tn_laid_step *of, const tn_laid *laid, uint32_t layer,
+tn_status tn_laid_partial_cycles(const tn_laid_step *laid_step, const tn_laid *laid, uint32_t layer,
                                  const tn_partial *part, const tn_matmul *kernel, uint64_t *cycles,
                                  tn_error *error) {
-    return tn_laid_layer_partial_cycles(&of->layers, laid->known[layer], part, kernel, cycles, error);
+    return tn_laid_layer_partial_cycles(&laid_step->layers, laid->known[layer], part, kernel, cycles, error);
 }
 
 /* ---- depths ---- */
@@ -234,152 +237,154 @@ uint64_t tn_laid_tensor_rows(const tn_laid *laid, uint32_t layer, uint32_t tenso
     return laid->least[layer]->rows[tensor][tn_log_above(row_elements)];
 }
 
-static tn_status find_least_depths(layer_out *with) {
-    const tn_step *step = with->step;
+static tn_status find_least_depths(layer_out *layout) {
+    const tn_step *step = layout->step;
     for (uint32_t l = 0; l < step->layers; l++) {
-        const tn_program *program = with->arrays->program[l];
+        const tn_program *program = layout->arrays->program[l];
         const tn_least_rows *least;
         if (!program) continue;
-        TN_TRY(tn_least_rows_find(&with->of->least, program, with->of->layers.arena, &least, with->error));
-        if (with->laid->least) with->laid->least[l] = least;
+        TN_TRY(tn_least_rows_find(&layout->laid_step->least, program, layout->laid_step->layers.arena, &least,
+                                  layout->error));
+        if (layout->laid->least) layout->laid->least[l] = least;
         for (uint32_t t = 0; t < program->tensors; t++) {
-            uint32_t array = with->arrays->of_tensor[l][t],
-                     memory = array == NONE ? NONE : with->map->memory_of[array];
-            if (memory == NONE || (program != step->layer[l].program && with->arrays->columns[array] > 0))
+            uint32_t array = layout->arrays->of_tensor[l][t],
+                     memory = array == NONE ? NONE : layout->map->memory_of[array];
+            if (memory == NONE || (program != step->layer[l].program && layout->arrays->columns[array] > 0))
                 continue;
-            with->laid->depth[array] =
-                tn_greatest(with->laid->depth[array],
-                            least->rows[t][with->row_log[memory]] * tn_laid_slices(with->arrays, step, l, t));
+            layout->laid->depth[array] =
+                tn_greatest(layout->laid->depth[array], least->rows[t][layout->row_log[memory]] *
+                                                            tn_laid_slices(layout->arrays, step, l, t));
         }
     }
     return TN_OK;
 }
 
-static uint64_t row_of(const layer_out *with, uint32_t array) {
-    uint32_t memory = with->map->memory_of[array];
-    return memory == NONE ? 1 : UINT64_C(1) << with->row_log[memory];
+static uint64_t row_of(const layer_out *layout, uint32_t array) {
+    uint32_t memory = layout->map->memory_of[array];
+    return memory == NONE ? 1 : UINT64_C(1) << layout->row_log[memory];
 }
 
 /* An optimizer's state lies as its parameter, once for each of its words. */
-static void follow_parameters(layer_out *with) {
-    const tn_step *step = with->step;
+static void follow_parameters(layer_out *layout) {
+    const tn_step *step = layout->step;
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *operation = &step->operation[i];
-        if (!tn_operation_is_update(operation) || with->laid->depth[operation->reads[0]] == 0) continue;
+        if (!tn_operation_is_update(operation) || layout->laid->depth[operation->reads[0]] == 0) continue;
         uint64_t elements = step->array[operation->reads[0]].elements;
         for (uint32_t k = 2; k < operation->read_count; k++) {
-            if (with->arrays->part[operation->reads[k]].of) continue;
-            with->laid->depth[operation->reads[k]] = with->laid->depth[operation->reads[0]] *
-                                                     (step->array[operation->reads[k]].elements / elements);
+            if (layout->arrays->part[operation->reads[k]].partial) continue;
+            layout->laid->depth[operation->reads[k]] = layout->laid->depth[operation->reads[0]] *
+                                                       (step->array[operation->reads[k]].elements / elements);
         }
     }
 }
 
-static void find_depths(layer_out *with) {
-    const tn_step *step = with->step;
+static void find_depths(layer_out *layout) {
+    const tn_step *step = layout->step;
     for (uint32_t l = 0; l < step->layers; l++) {
-        const tn_layouts *layouts = with->laid->layer[l];
+        const tn_layouts *layouts = layout->laid->layer[l];
         for (uint32_t t = 0; layouts && t < layouts->tensors; t++) {
-            uint32_t array = with->arrays->of_tensor[l][t],
-                     memory = array == NONE ? NONE : with->map->memory_of[array];
+            uint32_t array = layout->arrays->of_tensor[l][t],
+                     memory = array == NONE ? NONE : layout->map->memory_of[array];
             if (memory == NONE) continue;
-            if (with->arrays->program[l] == step->layer[l].program || with->arrays->columns[array] == 0)
-                with->laid->depth[array] =
-                    tn_greatest(with->laid->depth[array],
-                                layouts->tensor[t].depth * tn_laid_slices(with->arrays, step, l, t));
-            with->laid->memory[memory].banks =
-                tn_greatest(with->laid->memory[memory].banks, layouts->tensor[t].banks);
+            if (layout->arrays->program[l] == step->layer[l].program || layout->arrays->columns[array] == 0)
+                layout->laid->depth[array] =
+                    tn_greatest(layout->laid->depth[array],
+                                layouts->tensor[t].depth * tn_laid_slices(layout->arrays, step, l, t));
+            layout->laid->memory[memory].banks =
+                tn_greatest(layout->laid->memory[memory].banks, layouts->tensor[t].banks);
         }
     }
 }
 
 /* Parts lie as the wholes do, as far as they go. */
-static void find_part_depths(layer_out *with) {
-    for (uint32_t a = 0; a < with->step->arrays; a++) {
-        const tn_laid_part *part = &with->arrays->part[a];
+static void find_part_depths(layer_out *state) {
+    for (uint32_t a = 0; a < state->step->arrays; a++) {
+        const tn_laid_part *part = &state->arrays->part[a];
         tn_tensor_layout layout;
-        if (!part->of || with->map->memory_of[a] == NONE) continue;
-        tn_row *memory = &with->laid->memory[with->map->memory_of[a]];
-        tn_partial_layout(&with->laid->layer[part->layer]->tensor[part->of->tensor], part->of, &layout);
-        with->laid->depth[a] = layout.depth * part->times;
+        if (!part->partial || state->map->memory_of[a] == NONE) continue;
+        tn_row *memory = &state->laid->memory[state->map->memory_of[a]];
+        tn_partial_layout(&state->laid->layer[part->layer]->tensor[part->partial->tensor], part->partial,
+                          &layout);
+        state->laid->depth[a] = layout.depth * part->times;
         memory->banks = tn_greatest(memory->banks, layout.banks);
     }
 }
 
 /* Slots of a memory lie one behind the other, each as deep as the deepest of its arrays. */
-static tn_status sum_depths(layer_out *with) {
-    const tn_map *map = with->map;
+static tn_status sum_depths(layer_out *layout) {
+    const tn_map *map = layout->map;
     uint64_t *slot;
     uint32_t *slot_memory;
-    TN_TRY(TN_NEW(with->arena, map->slots, &slot, with->error));
-    TN_TRY(TN_NEW(with->arena, map->slots, &slot_memory, with->error));
-    for (uint32_t i = 0; i < with->step->arrays; i++) {
+    TN_TRY(TN_NEW(layout->arena, map->slots, &slot, layout->error));
+    TN_TRY(TN_NEW(layout->arena, map->slots, &slot_memory, layout->error));
+    for (uint32_t i = 0; i < layout->step->arrays; i++) {
         uint32_t memory = map->memory_of[i];
         if (memory == NONE) continue;
-        uint64_t depth = with->laid->depth[i], row = row_of(with, i);
-        if (depth == 0) depth = tn_ceil_div(with->step->array[i].elements, row);
+        uint64_t depth = layout->laid->depth[i], row = row_of(layout, i);
+        if (depth == 0) depth = tn_ceil_div(layout->step->array[i].elements, row);
         if (map->memory[memory].grouped || map->slot_of[i] == NONE) {
-            with->laid->memory[memory].depth = tn_greatest(with->laid->memory[memory].depth, depth);
+            layout->laid->memory[memory].depth = tn_greatest(layout->laid->memory[memory].depth, depth);
         } else {
             slot[map->slot_of[i]] = tn_greatest(slot[map->slot_of[i]], depth);
             slot_memory[map->slot_of[i]] = memory;
         }
     }
     for (uint32_t s = 0; s < map->slots; s++)
-        if (slot[s] > 0) with->laid->memory[slot_memory[s]].depth += slot[s];
+        if (slot[s] > 0) layout->laid->memory[slot_memory[s]].depth += slot[s];
     return TN_OK;
 }
 
 /* As deep as the elements need. */
-static void unpadded_depth(const layer_out *with, uint32_t m) {
-    const tn_mapped *memory = &with->map->memory[m];
-    tn_row *row = &with->laid->memory[m];
+static void unpadded_depth(const layer_out *layout, uint32_t m) {
+    const tn_mapped *memory = &layout->map->memory[m];
+    tn_row *row = &layout->laid->memory[m];
     row->depth = 0;
     for (uint32_t i = 0; i < memory->extents; i++)
         row->depth += memory->extent[i].arrays * tn_ceil_div(memory->extent[i].elements, row->elements);
 }
 
 /* Rows of all memories, empty. */
-static tn_status begin_laid(layer_out *with) {
-    const tn_step *step = with->step;
-    tn_laid *laid = with->laid;
-    TN_TRY(TN_NEW(with->arena, with->map->memories, &laid->memory, with->error));
-    TN_TRY(TN_NEW(with->arena, step->layers, &laid->layer, with->error));
-    TN_TRY(TN_NEW(with->arena, step->arrays, &laid->depth, with->error));
-    for (uint32_t m = 0; m < with->map->memories; m++)
-        laid->memory[m].elements = UINT64_C(1) << with->row_log[m];
+static tn_status begin_laid(layer_out *layout) {
+    const tn_step *step = layout->step;
+    tn_laid *laid = layout->laid;
+    TN_TRY(TN_NEW(layout->arena, layout->map->memories, &laid->memory, layout->error));
+    TN_TRY(TN_NEW(layout->arena, step->layers, &laid->layer, layout->error));
+    TN_TRY(TN_NEW(layout->arena, step->arrays, &laid->depth, layout->error));
+    for (uint32_t m = 0; m < layout->map->memories; m++)
+        laid->memory[m].elements = UINT64_C(1) << layout->row_log[m];
     return TN_OK;
 }
 
-static tn_status fill_memories(layer_out *with) {
-    for (uint32_t m = 0; m < with->map->memories; m++) {
-        tn_row *row = &with->laid->memory[m];
-        row->banks = tn_greatest(row->banks, banks_of(with->build->split, with->row_log[m]));
-        row->asked_banks = banks_of(with->build->split, with->row_log[m]);
-        unpadded_depth(with, m);
+static tn_status fill_memories(layer_out *layout) {
+    for (uint32_t m = 0; m < layout->map->memories; m++) {
+        tn_row *row = &layout->laid->memory[m];
+        row->banks = tn_greatest(row->banks, banks_of(layout->build->split, layout->row_log[m]));
+        row->asked_banks = banks_of(layout->build->split, layout->row_log[m]);
+        unpadded_depth(layout, m);
         row->unpadded_depth = row->depth;
-        if (!with->map->memory[m].staging) row->depth = 0;
+        if (!layout->map->memory[m].staging) row->depth = 0;
     }
-    follow_parameters(with);
-    return sum_depths(with);
+    follow_parameters(layout);
+    return sum_depths(layout);
 }
 
-static tn_status lay_all(layer_out *with) {
-    TN_TRY(begin_laid(with));
-    TN_TRY(lay_layers(with));
-    find_depths(with);
-    find_part_depths(with);
-    return fill_memories(with);
+static tn_status lay_all(layer_out *layout) {
+    TN_TRY(begin_laid(layout));
+    TN_TRY(lay_layers(layout));
+    find_depths(layout);
+    find_part_depths(layout);
+    return fill_memories(layout);
 }
 
 /* ---- bounds ---- */
 
-static tn_status find_bound_rows(const layer_out *with, uint32_t log, tn_row **rows) {
-    layer_out alike = *with;
+static tn_status find_bound_rows(const layer_out *layout, uint32_t log, tn_row **rows) {
+    layer_out alike = *layout;
     tn_laid laid = {0};
     uint8_t *row_log;
-    TN_TRY(TN_NEW(with->arena, with->map->memories, &row_log, with->error));
-    memset(row_log, (int)log, with->map->memories * sizeof *row_log);
+    TN_TRY(TN_NEW(layout->arena, layout->map->memories, &row_log, layout->error));
+    memset(row_log, (int)log, layout->map->memories * sizeof *row_log);
     alike.laid = &laid;
     alike.row_log = row_log;
     TN_TRY(begin_laid(&alike));
@@ -390,18 +395,18 @@ static tn_status find_bound_rows(const layer_out *with, uint32_t log, tn_row **r
 }
 
 /* The bound's rows for the build at hand, in the place of those of the build before. */
-static tn_status lay_bound(layer_out *with, bound_rows *bound, const tn_laid_key *key) {
+static tn_status lay_bound(layer_out *layout, bound_rows *bound, const tn_laid_key *key) {
     tn_laid *laid = &bound->laid;
-    uint32_t memories = with->map->memories;
-    if (!laid->memory) TN_TRY(TN_NEW(with->arena, memories, &laid->memory, with->error));
+    uint32_t memories = layout->map->memories;
+    if (!laid->memory) TN_TRY(TN_NEW(layout->arena, memories, &laid->memory, layout->error));
     if (memcmp(&laid->key, key, sizeof *key) == 0) return TN_OK;
     laid->key = (tn_laid_key){0};
     for (uint32_t m = 0; m < memories; m++) {
-        uint32_t log = with->row_log[m];
-        if (!bound->of[log]) TN_TRY(find_bound_rows(with, log, &bound->of[log]));
+        uint32_t log = layout->row_log[m];
+        if (!bound->rows[log]) TN_TRY(find_bound_rows(layout, log, &bound->rows[log]));
         tn_row *row = &laid->memory[m];
-        *row = bound->of[log][m];
-        row->banks = row->asked_banks = banks_of(with->build->split, log);
+        *row = bound->rows[log][m];
+        row->banks = row->asked_banks = banks_of(layout->build->split, log);
         row->of_bound = 1;
     }
     laid->key = *key;
@@ -409,81 +414,81 @@ static tn_status lay_bound(layer_out *with, bound_rows *bound, const tn_laid_key
 }
 
 /* What operations take by the closer bound: memories are those of the other. */
-static tn_status lay_closely(layer_out *with) {
-    with->laid->closely = true;
-    TN_TRY(begin_laid(with));
-    TN_TRY(TN_NEW(with->arena, with->step->layers, &with->laid->least, with->error));
-    TN_TRY(lay_layers(with));
-    return find_least_depths(with);
+static tn_status lay_closely(layer_out *layout) {
+    layout->laid->closely = true;
+    TN_TRY(begin_laid(layout));
+    TN_TRY(TN_NEW(layout->arena, layout->step->layers, &layout->laid->least, layout->error));
+    TN_TRY(lay_layers(layout));
+    return find_least_depths(layout);
 }
 
 /* ---- what is known ---- */
 
 tn_status tn_laid_step_make(const tn_step *step, tn_arena *arena, tn_laid_step **made, tn_error *error) {
-    tn_laid_step *of;
-    TN_TRY(TN_NEW(arena, 1, &of, error));
-    of->step = step;
-    TN_TRY(tn_laid_arrays_find(step, arena, &of->arrays, error));
-    TN_TRY(tn_laid_layers_begin(&of->layers, arena, error));
-    *made = of;
+    tn_laid_step *laid;
+    TN_TRY(TN_NEW(arena, 1, &laid, error));
+    laid->step = step;
+    TN_TRY(tn_laid_arrays_find(step, arena, &laid->arrays, error));
+    TN_TRY(tn_laid_layers_begin(&laid->layers, arena, error));
+    *made = laid;
     return TN_OK;
 }
 
-tn_status tn_laid_map_make(tn_laid_step *of, const tn_map *map, tn_arena *arena, tn_laid_map **made,
+tn_status tn_laid_map_make(tn_laid_step *laid, const tn_map *map, tn_arena *arena, tn_laid_map **made,
                            tn_error *error) {
-    tn_laid_map *with;
-    TN_TRY(TN_NEW(arena, 1, &with, error));
-    *with = (tn_laid_map){.of = of, .map = map, .arena = arena};
-    TN_TRY(TN_NEW(arena, map->memories, &with->trial, error));
-    TN_TRY(TN_NEW(arena, LISTS, &with->list, error));
-    *made = with;
+    tn_laid_map *laid_map;
+    TN_TRY(TN_NEW(arena, 1, &laid_map, error));
+    *laid_map = (tn_laid_map){.step = laid, .map = map, .arena = arena};
+    TN_TRY(TN_NEW(arena, map->memories, &laid_map->trial, error));
+    TN_TRY(TN_NEW(arena, LISTS, &laid_map->list, error));
+    *made = laid_map;
     return TN_OK;
 }
 
 /* The list that what lies so is in. */
-static tn_laid **list_of(const tn_laid_map *with, const tn_laid_key *key) {
+static tn_laid **list_of(const tn_laid_map *laid_map, const tn_laid_key *key) {
     const uint64_t count[] = {key->rows, key->columns, key->reduction, key->vector, key->split, key->laying};
-    return &with->list[tn_hash_place(tn_hash_counts(count, 6), LISTS)];
+    return &laid_map->list[tn_hash_place(tn_hash_counts(count, 6), LISTS)];
 }
 
-static tn_status lay_anew(layer_out *with, const tn_laid_key *key, tn_laid **list) {
-    TN_TRY(TN_NEW(with->arena, 1, &with->laid, with->error));
-    with->laid->key = *key;
-    TN_TRY((key->laying == TN_LAID_CLOSELY ? lay_closely : lay_all)(with));
-    with->laid->next = *list;
-    *list = with->laid;
+static tn_status lay_anew(layer_out *layout, const tn_laid_key *key, tn_laid **list) {
+    TN_TRY(TN_NEW(layout->arena, 1, &layout->laid, layout->error));
+    layout->laid->key = *key;
+    TN_TRY((key->laying == TN_LAID_CLOSELY ? lay_closely : lay_all)(layout));
+    layout->laid->next = *list;
+    *list = layout->laid;
     return TN_OK;
 }
 
-tn_status tn_laid_rows(tn_laid_map *with, const tn_build *build, uint32_t *number, tn_error *error) {
+tn_status tn_laid_rows(tn_laid_map *laid_map, const tn_build *build, uint32_t *number, tn_error *error) {
     const row_set *rows;
-    TN_TRY(find_rows(with, build, &rows, error));
+    TN_TRY(find_rows(laid_map, build, &rows, error));
     *number = rows->number;
     return TN_OK;
 }
 
-tn_status tn_laid_find(tn_laid_map *with, const tn_build *build, const tn_laid **laid, tn_error *error) {
+tn_status tn_laid_find(tn_laid_map *laid_map, const tn_build *build, const tn_laid **laid, tn_error *error) {
     const row_set *rows;
     const tn_laid_key key = {build->rows,   build->columns, build->reduction,
                              build->vector, build->split,   build->layouts};
-    layer_out out = {.of = with->of,
-                     .step = with->of->step,
-                     .arrays = with->of->arrays,
-                     .map = with->map,
+    layer_out out = {.laid_step = laid_map->step,
+                     .step = laid_map->step->step,
+                     .arrays = laid_map->step->arrays,
+                     .map = laid_map->map,
                      .build = build,
-                     .arena = with->arena,
+                     .arena = laid_map->arena,
                      .error = error,
                      .widest_log = tn_log_above(tn_greatest(build->reduction, build->columns))};
-    TN_TRY(find_rows(with, build, &rows, error));
+    TN_TRY(find_rows(laid_map, build, &rows, error));
     out.row_log = rows->log;
     if (build->layouts == TN_LAID_BOUND) {
-        TN_TRY(lay_bound(&out, &with->bound, &key));
-        *laid = &with->bound.laid;
+        TN_TRY(lay_bound(&out, &laid_map->bound, &key));
+        *laid = &laid_map->bound.laid;
         return TN_OK;
     }
-    tn_laid **list = list_of(with, &key), *of = *list;
-    while (of && memcmp(&of->key, &key, sizeof key) != 0) of = of->next;
-    if (!of) TN_TRY(lay_anew(&out, &key, list));
-    *laid = of ? of : *list;
+    tn_laid **list = list_of(laid_map, &key), *this_laid = *list;
+    while (this_laid && memcmp(&this_laid->key, &key, sizeof key) != 0) this_laid = this_laid->next;
+    if (!this_laid) TN_TRY(lay_anew(&out, &key, list));
+    *laid = this_laid ? this_laid : *list;
     return TN_OK;
 }

@@ -35,7 +35,7 @@ typedef struct tn_laid_key {
 /* How an array lies that vector kernels or several layers touch: as a matrix (memory/laid_arrays.h). */
 typedef struct tn_laid_words {
     bool is_matrix; /* false: as its layer's program has it, or element behind element */
-    tn_shared_words of;
+    tn_shared_words shared;
 } tn_laid_words;
 
 typedef struct tn_laid {
@@ -61,23 +61,23 @@ tn_status tn_laid_step_make(const tn_step *step, tn_arena *arena, tn_laid_step *
 
 /* What is known of them under one map. All three must outlive it. */
 typedef struct tn_laid_map tn_laid_map;
-tn_status tn_laid_map_make(tn_laid_step *of, const tn_map *map, tn_arena *arena, tn_laid_map **made,
+tn_status tn_laid_map_make(tn_laid_step *laid, const tn_map *map, tn_arena *arena, tn_laid_map **made,
                            tn_error *error);
 
 /* Where everything lies under a build whose layouts are not ideal: found, or as it was found before. That of the first bound
  * is valid until the next call; others stay. */
-tn_status tn_laid_find(tn_laid_map *with, const tn_build *build, const tn_laid **laid, tn_error *error);
+tn_status tn_laid_find(tn_laid_map *laid_map, const tn_build *build, const tn_laid **laid, tn_error *error);
 
 /* The number, from 1, of the rows that the build's parallelism gives the memories: of builds with the same one, equal
  * splits and equal buffers the first bound has the same memories. */
-tn_status tn_laid_rows(tn_laid_map *with, const tn_build *build, uint32_t *number, tn_error *error);
+tn_status tn_laid_rows(tn_laid_map *laid_map, const tn_build *build, uint32_t *number, tn_error *error);
 
 /* Cycles of a product of a layer's program on a kernel of the build's edges; of a bound, the closer one, at least. */
-tn_status tn_laid_product_cycles(const tn_laid_step *of, const tn_laid *laid, uint32_t layer,
+tn_status tn_laid_product_cycles(const tn_laid_step *laid_step, const tn_laid *laid, uint32_t layer,
                                  uint32_t product, const tn_matmul *kernel, uint64_t *cycles,
                                  tn_error *error);
 /* The same of the product of a part of a gradient, of no bound. */
-tn_status tn_laid_partial_cycles(const tn_laid_step *of, const tn_laid *laid, uint32_t layer,
+tn_status tn_laid_partial_cycles(const tn_laid_step *laid_step, const tn_laid *laid, uint32_t layer,
                                  const tn_partial *part, const tn_matmul *kernel, uint64_t *cycles,
                                  tn_error *error);
 /* Rows of so many elements that a tensor of a layer's program takes. */

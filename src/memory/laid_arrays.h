@@ -13,7 +13,7 @@
 
 /* An array that is a part of a tensor of a layer's program, or of an optimizer's state of that, so many times. */
 typedef struct tn_laid_part {
-    const tn_partial *of; /* NULL: it is none */
+    const tn_partial *partial; /* NULL: it is none */
     uint32_t layer;
     uint64_t times;
 } tn_laid_part;

@@ -55,12 +55,12 @@ bool tn_uses_add(tn_use *use, uint32_t *uses, uint32_t most, tn_use added) {
     return true;
 }
 
-static tn_status add_use(maker *with, use_list *list, tn_use use) {
+static tn_status add_use(maker *builder, use_list *list, tn_use use) {
     enum { ROOM_LEAST = 4 };
     if (list->count == list->room) {
         const uint32_t room = list->room ? 2 * list->room : ROOM_LEAST;
         tn_use *grown;
-        TN_TRY(TN_NEW(with->arena, room, &grown, with->error));
+        TN_TRY(TN_NEW(builder->arena, room, &grown, builder->error));
         if (list->count) memcpy(grown, list->use, list->count * sizeof *grown);
         *list = (use_list){grown, list->count, room};
     }
@@ -89,14 +89,14 @@ tn_use tn_use_of(const tn_operation *operation, unsigned position) {
     return (tn_use){TN_SIDE_RESULT, {rows, columns}};
 }
 
-static tn_status collect_uses(maker *with) {
-    const tn_step *step = with->step;
+static tn_status collect_uses(maker *builder) {
+    const tn_step *step = builder->step;
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *operation = &step->operation[i];
         for (uint32_t j = 0; j < operation->read_count; j++)
-            TN_TRY(add_use(with, &with->uses[operation->reads[j]], tn_use_of(operation, j)));
+            TN_TRY(add_use(builder, &builder->uses[operation->reads[j]], tn_use_of(operation, j)));
         for (uint32_t j = 0; j < operation->write_count; j++)
-            TN_TRY(add_use(with, &with->uses[operation->writes[j]], tn_use_of(operation, WRITTEN)));
+            TN_TRY(add_use(builder, &builder->uses[operation->writes[j]], tn_use_of(operation, WRITTEN)));
     }
     return TN_OK;
 }
@@ -121,13 +121,13 @@ uint64_t tn_array_word_bits(const tn_step *step, uint32_t array) {
     return format ? tn_number_format_word_bits(format) : 8 * step->element_bytes;
 }
 
-static bool is_mapped(const maker *with, uint32_t array) {
-    return with->step->array[array].elements > 0 && !with->map->off_chip[array];
+static bool is_mapped(const maker *builder, uint32_t array) {
+    return builder->step->array[array].elements > 0 && !builder->map->off_chip[array];
 }
 
-static tn_status one_extent(maker *with, uint64_t elements, tn_mapped *memory) {
+static tn_status one_extent(maker *builder, uint64_t elements, tn_mapped *memory) {
     tn_extent *extent;
-    TN_TRY(TN_NEW(with->arena, 1, &extent, with->error));
+    TN_TRY(TN_NEW(builder->arena, 1, &extent, builder->error));
     *extent = (tn_extent){elements, 1};
     memory->extent = extent;
     memory->extents = 1;
@@ -137,7 +137,7 @@ static tn_status one_extent(maker *with, uint64_t elements, tn_mapped *memory) {
 /* What decides an array's class. Arrays of a class are alike; and of cores, it holds one of a layer: the n-th of
  * a layer's cores that are alike is in the n-th class of such cores. */
 typedef struct {
-    const tn_array *of;
+    const tn_array *detail;
     uint64_t bits;
     const use_list *uses;
     uint32_t array, kind, ordinal; /* kind: the same for arrays that are alike; ordinal: among its layer's */
@@ -145,10 +145,10 @@ typedef struct {
 
 static int by_likeness(const void *left, const void *right) {
     const member *a = left, *b = right;
-    if (a->of->elements != b->of->elements) return a->of->elements < b->of->elements ? -1 : 1;
-    if (a->of->role != b->of->role) return a->of->role < b->of->role ? -1 : 1;
+    if (a->detail->elements != b->detail->elements) return a->detail->elements < b->detail->elements ? -1 : 1;
+    if (a->detail->role != b->detail->role) return a->detail->role < b->detail->role ? -1 : 1;
     if (a->bits != b->bits) return a->bits < b->bits ? -1 : 1;
-    if (a->of->is_core != b->of->is_core) return a->of->is_core ? 1 : -1;
+    if (a->detail->is_core != b->detail->is_core) return a->detail->is_core ? 1 : -1;
     return compare_uses(a->uses, b->uses);
 }
 
@@ -156,7 +156,7 @@ static int by_layer(const void *left, const void *right) {
     const member *a = left, *b = right;
     int likeness = by_likeness(a, b);
     if (likeness != 0) return likeness;
-    if (a->of->layer != b->of->layer) return a->of->layer < b->of->layer ? -1 : 1;
+    if (a->detail->layer != b->detail->layer) return a->detail->layer < b->detail->layer ? -1 : 1;
     return (a->array > b->array) - (a->array < b->array);
 }
 
@@ -168,21 +168,21 @@ static int by_class(const void *left, const void *right) {
 }
 
 /* first[i]: the first array of the class of array i. */
-static tn_status find_classes(maker *with, uint32_t *first) {
-    uint32_t count = with->step->arrays;
+static tn_status find_classes(maker *builder, uint32_t *first) {
+    uint32_t count = builder->step->arrays;
     member *members;
-    TN_TRY(TN_NEW(with->arena, count, &members, with->error));
+    TN_TRY(TN_NEW(builder->arena, count, &members, builder->error));
     for (uint32_t i = 0; i < count; i++)
-        members[i] = (member){.of = &with->step->array[i],
-                              .bits = tn_array_word_bits(with->step, i),
-                              .uses = &with->uses[i],
+        members[i] = (member){.detail = &builder->step->array[i],
+                              .bits = tn_array_word_bits(builder->step, i),
+                              .uses = &builder->uses[i],
                               .array = i};
     qsort(members, count, sizeof *members, by_layer);
     for (uint32_t i = 1; i < count; i++) {
         const member *before = &members[i - 1];
         bool alike = by_likeness(before, &members[i]) == 0;
         members[i].kind = before->kind + !alike;
-        if (alike && before->of->is_core && before->of->layer == members[i].of->layer)
+        if (alike && before->detail->is_core && before->detail->layer == members[i].detail->layer)
             members[i].ordinal = before->ordinal + 1;
     }
     qsort(members, count, sizeof *members, by_class);
@@ -194,51 +194,51 @@ static tn_status find_classes(maker *with, uint32_t *first) {
     return TN_OK;
 }
 
-static tn_status add_class(maker *with, uint32_t array, tn_mapped *memory) {
-    const tn_array *of = &with->step->array[array];
+static tn_status add_class(maker *builder, uint32_t array, tn_mapped *memory) {
+    const tn_array *this_array = &builder->step->array[array];
     *memory = (tn_mapped){.array = array,
-                          .word_bits = tn_array_word_bits(with->step, array),
-                          .store = tn_role_store(of->role),
-                          .grouped = of->is_core};
-    take_uses(&with->uses[array], memory);
-    return one_extent(with, of->elements, memory);
+                          .word_bits = tn_array_word_bits(builder->step, array),
+                          .store = tn_role_store(this_array->role),
+                          .grouped = this_array->is_core};
+    take_uses(&builder->uses[array], memory);
+    return one_extent(builder, this_array->elements, memory);
 }
 
 /* Classes are numbered by the first of their arrays that is mapped. */
-static tn_status add_classes(maker *with, bool others) {
-    tn_map *map = with->map;
+static tn_status add_classes(maker *builder, bool others) {
+    tn_map *map = builder->map;
     uint32_t *first, *class_of;
-    TN_TRY(TN_NEW(with->arena, with->step->arrays, &first, with->error));
-    TN_TRY(TN_NEW(with->arena, with->step->arrays, &class_of, with->error));
-    for (uint32_t i = 0; i < with->step->arrays; i++) class_of[i] = NONE;
-    TN_TRY(find_classes(with, first));
-    for (uint32_t i = 0; i < with->step->arrays; i++) {
-        if (!is_mapped(with, i) || (!with->step->array[i].is_core && !others)) continue;
-        uint32_t *at = &class_of[first[i]];
-        if (*at == NONE) {
-            *at = map->memories;
-            TN_TRY(add_class(with, i, &map->memory[*at]));
+    TN_TRY(TN_NEW(builder->arena, builder->step->arrays, &first, builder->error));
+    TN_TRY(TN_NEW(builder->arena, builder->step->arrays, &class_of, builder->error));
+    for (uint32_t i = 0; i < builder->step->arrays; i++) class_of[i] = NONE;
+    TN_TRY(find_classes(builder, first));
+    for (uint32_t i = 0; i < builder->step->arrays; i++) {
+        if (!is_mapped(builder, i) || (!builder->step->array[i].is_core && !others)) continue;
+        uint32_t *entry = &class_of[first[i]];
+        if (*entry == NONE) {
+            *entry = map->memories;
+            TN_TRY(add_class(builder, i, &map->memory[*entry]));
             map->memories++;
         }
-        map->memory_of[i] = *at;
-        map->copy_of[i] = (uint32_t)map->memory[*at].copies++;
-        map->memory[*at].arrays++;
+        map->memory_of[i] = *entry;
+        map->copy_of[i] = (uint32_t)map->memory[*entry].copies++;
+        map->memory[*entry].arrays++;
     }
     return TN_OK;
 }
 
 /* A core gradient's memory serves again once its update is done. */
-static tn_status reuse_core_gradients(maker *with) {
-    tn_map *map = with->map;
+static tn_status reuse_core_gradients(maker *builder) {
+    tn_map *map = builder->map;
     tn_groups classes;
-    TN_TRY(tn_group_by(map->memory_of, NULL, with->step->arrays, map->memories, with->arena, &classes,
-                       with->error));
+    TN_TRY(tn_group_by(map->memory_of, NULL, builder->step->arrays, map->memories, builder->arena, &classes,
+                       builder->error));
     for (uint32_t m = 0; m < map->memories; m++) {
         uint32_t count = map->memory[m].arrays;
         const uint32_t *list = classes.member + classes.first[m];
         tn_pool pool;
-        if (with->step->array[map->memory[m].array].role != TN_ARRAY_GRADIENT) continue;
-        TN_TRY(tn_pool_deal(with->step, list, count, with->arena, &pool, with->error));
+        if (builder->step->array[map->memory[m].array].role != TN_ARRAY_GRADIENT) continue;
+        TN_TRY(tn_pool_deal(builder->step, list, count, builder->arena, &pool, builder->error));
         map->memory[m].copies = pool.slots;
         for (uint32_t i = 0; i < count; i++) {
             map->copy_of[list[i]] = pool.slot_of[i];
@@ -252,10 +252,10 @@ static tn_status reuse_core_gradients(maker *with) {
 /* ---- pools ---- */
 
 /* The slots of one memory of a pool, equal sizes merged; slots come largest first. */
-static tn_status fill_extents(maker *with, const tn_pool *pool, uint32_t which, tn_mapped *memory) {
+static tn_status fill_extents(maker *builder, const tn_pool *pool, uint32_t which, tn_mapped *memory) {
     tn_extent *extent;
     uint32_t count = 0;
-    TN_TRY(TN_NEW(with->arena, pool->slots, &extent, with->error));
+    TN_TRY(TN_NEW(builder->arena, pool->slots, &extent, builder->error));
     memory->array = NONE;
     for (uint32_t i = 0; i < pool->slots; i++) {
         if (pool->slot[i].memory != which) continue;
@@ -270,26 +270,26 @@ static tn_status fill_extents(maker *with, const tn_pool *pool, uint32_t which, 
     return TN_OK;
 }
 
-static tn_status add_pooled(maker *with, const tn_pool *pool, uint32_t count, uint32_t which) {
-    tn_map *map = with->map;
+static tn_status add_pooled(maker *builder, const tn_pool *pool, uint32_t count, uint32_t which) {
+    tn_map *map = builder->map;
     tn_mapped *memory = &map->memory[map->memories];
     use_list all = {0};
     *memory = (tn_mapped){.copies = 1};
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t array = with->list[i];
+        uint32_t array = builder->list[i];
         if (pool->slot[pool->slot_of[i]].memory != which) continue;
-        for (uint32_t k = 0; k < with->uses[array].count; k++)
-            TN_TRY(add_use(with, &all, with->uses[array].use[k]));
+        for (uint32_t k = 0; k < builder->uses[array].count; k++)
+            TN_TRY(add_use(builder, &all, builder->uses[array].use[k]));
         memory->arrays++;
-        memory->word_bits = tn_array_word_bits(with->step, array);
-        memory->store = tn_role_store(with->step->array[array].role);
+        memory->word_bits = tn_array_word_bits(builder->step, array);
+        memory->store = tn_role_store(builder->step->array[array].role);
         map->memory_of[array] = map->memories;
         map->copy_of[array] = 0;
         map->slot_of[array] = map->slots + pool->slot_of[i];
     }
     map->memories++;
     take_uses(&all, memory);
-    return fill_extents(with, pool, which, memory);
+    return fill_extents(builder, pool, which, memory);
 }
 
 /* Role of a pool's arrays: activations and intermediates are one. */
@@ -298,12 +298,13 @@ static int pool_of(const tn_array *array) {
 }
 
 /* The next wider words that arrays of the pool have; 0: none. */
-static uint64_t next_bits(const maker *with, int role, uint64_t bits) {
+static uint64_t next_bits(const maker *builder, int role, uint64_t bits) {
     uint64_t next = 0;
-    for (uint32_t i = 0; i < with->step->arrays; i++) {
-        if (!is_mapped(with, i) || with->step->array[i].is_core || pool_of(&with->step->array[i]) != role)
+    for (uint32_t i = 0; i < builder->step->arrays; i++) {
+        if (!is_mapped(builder, i) || builder->step->array[i].is_core ||
+            pool_of(&builder->step->array[i]) != role)
             continue;
-        uint64_t its = tn_array_word_bits(with->step, i);
+        uint64_t its = tn_array_word_bits(builder->step, i);
         if (its > bits && (next == 0 || its < next)) next = its;
     }
     return next;
@@ -311,20 +312,20 @@ static uint64_t next_bits(const maker *with, int role, uint64_t bits) {
 
 /* Pools of what is no core, by what they hold, parameters, gradients, optimizer state, the rest, and by the bits of
  * its words. */
-static tn_status add_pools(maker *with) {
-    const tn_step *step = with->step;
+static tn_status add_pools(maker *builder) {
+    const tn_step *step = builder->step;
     for (int role = 0; role <= TN_ARRAY_ACTIVATION; role++)
-        for (uint64_t bits = next_bits(with, role, 0); bits > 0; bits = next_bits(with, role, bits)) {
+        for (uint64_t bits = next_bits(builder, role, 0); bits > 0; bits = next_bits(builder, role, bits)) {
             uint32_t count = 0;
             tn_pool pool;
             for (uint32_t i = 0; i < step->arrays; i++)
-                if (is_mapped(with, i) && !step->array[i].is_core && pool_of(&step->array[i]) == role &&
+                if (is_mapped(builder, i) && !step->array[i].is_core && pool_of(&step->array[i]) == role &&
                     tn_array_word_bits(step, i) == bits)
-                    with->list[count++] = i;
-            TN_TRY(tn_pool_make(step, with->list, count, with->arena, &pool, with->error));
+                    builder->list[count++] = i;
+            TN_TRY(tn_pool_make(step, builder->list, count, builder->arena, &pool, builder->error));
             for (uint32_t which = 0; which < pool.memories; which++)
-                TN_TRY(add_pooled(with, &pool, count, which));
-            with->map->slots += pool.slots;
+                TN_TRY(add_pooled(builder, &pool, count, which));
+            builder->map->slots += pool.slots;
         }
     return TN_OK;
 }
@@ -340,11 +341,11 @@ uint64_t tn_operand_elements(const tn_step *step, const tn_operation *operation,
     return tn_product(factor, 3, &moved) && moved < whole ? moved : whole;
 }
 
-static void choose_off_chip(maker *with) {
-    uint64_t over = with->options->off_chip_over_bytes;
-    for (uint32_t i = 0; i < with->step->arrays; i++)
-        with->map->off_chip[i] =
-            over > 0 && with->step->array[i].elements > 8 * over / tn_array_word_bits(with->step, i);
+static void choose_off_chip(maker *builder) {
+    uint64_t excess = builder->options->off_chip_over_bytes;
+    for (uint32_t i = 0; i < builder->step->arrays; i++)
+        builder->map->off_chip[i] = excess > 0 && builder->step->array[i].elements >
+                                                      8 * excess / tn_array_word_bits(builder->step, i);
 }
 
 typedef struct {
@@ -373,43 +374,43 @@ tn_status tn_staged_elements(const tn_step *step, const tn_operation *operation,
     return TN_OK;
 }
 
-static tn_status stage(maker *with, staged *at, const tn_operation *operation, uint32_t array,
+static tn_status stage(maker *builder, staged *staging, const tn_operation *operation, uint32_t array,
                        unsigned position) {
-    if (!with->map->off_chip[array]) return TN_OK;
+    if (!builder->map->off_chip[array]) return TN_OK;
     uint64_t elements;
-    TN_TRY(tn_staged_elements(with->step, operation, array, position, with->options, with->map->off_chip,
-                              &elements, with->error));
-    if (elements > at->elements) {
-        at->elements = elements;
-        at->array = array;
+    TN_TRY(tn_staged_elements(builder->step, operation, array, position, builder->options,
+                              builder->map->off_chip, &elements, builder->error));
+    if (elements > staging->elements) {
+        staging->elements = elements;
+        staging->array = array;
     }
-    at->arrays++;
-    return add_use(with, &at->uses, tn_use_of(operation, position));
+    staging->arrays++;
+    return add_use(builder, &staging->uses, tn_use_of(operation, position));
 }
 
-static tn_status add_staging(maker *with) {
-    tn_map *map = with->map;
+static tn_status add_staging(maker *builder) {
+    tn_map *map = builder->map;
     for (unsigned position = 0; position <= WRITTEN; position++) {
-        staged at = {0};
-        for (uint32_t i = 0; i < with->step->operations; i++) {
-            const tn_operation *operation = &with->step->operation[i];
+        staged staging = {0};
+        for (uint32_t i = 0; i < builder->step->operations; i++) {
+            const tn_operation *operation = &builder->step->operation[i];
             uint32_t count = position == WRITTEN ? operation->write_count : operation->read_count;
             for (uint32_t j = 0; j < count; j++)
                 if (position == WRITTEN)
-                    TN_TRY(stage(with, &at, operation, operation->writes[j], position));
+                    TN_TRY(stage(builder, &staging, operation, operation->writes[j], position));
                 else if (j == position)
-                    TN_TRY(stage(with, &at, operation, operation->reads[j], position));
+                    TN_TRY(stage(builder, &staging, operation, operation->reads[j], position));
         }
         map->staging_of[position] = NONE;
-        if (at.arrays == 0) continue;
+        if (staging.arrays == 0) continue;
         tn_mapped *memory = &map->memory[map->memories];
-        *memory = (tn_mapped){.array = at.array,
-                              .arrays = at.arrays,
+        *memory = (tn_mapped){.array = staging.array,
+                              .arrays = staging.arrays,
                               .store = TN_STORE_ACTIVATIONS,
                               .staging = true,
                               .copies = 2};
-        take_uses(&at.uses, memory);
-        TN_TRY(one_extent(with, at.elements, memory));
+        take_uses(&staging.uses, memory);
+        TN_TRY(one_extent(builder, staging.elements, memory));
         map->staging_of[position] = map->memories++;
     }
     return TN_OK;
@@ -417,34 +418,34 @@ static tn_status add_staging(maker *with) {
 
 /* ---- the whole ---- */
 
-static tn_status make_room(maker *with) {
-    tn_map *map = with->map;
-    size_t arrays = with->step->arrays, most = arrays + TN_OPERATION_READS + 1;
-    TN_TRY(TN_NEW(with->arena, arrays, &with->uses, with->error));
-    TN_TRY(TN_NEW(with->arena, arrays, &with->list, with->error));
-    TN_TRY(TN_NEW(with->arena, most, &map->memory, with->error));
-    TN_TRY(TN_NEW(with->arena, arrays, &map->memory_of, with->error));
-    TN_TRY(TN_NEW(with->arena, arrays, &map->copy_of, with->error));
-    TN_TRY(TN_NEW(with->arena, arrays, &map->slot_of, with->error));
-    TN_TRY(TN_NEW(with->arena, arrays, &map->off_chip, with->error));
+static tn_status make_room(maker *builder) {
+    tn_map *map = builder->map;
+    size_t arrays = builder->step->arrays, most = arrays + TN_OPERATION_READS + 1;
+    TN_TRY(TN_NEW(builder->arena, arrays, &builder->uses, builder->error));
+    TN_TRY(TN_NEW(builder->arena, arrays, &builder->list, builder->error));
+    TN_TRY(TN_NEW(builder->arena, most, &map->memory, builder->error));
+    TN_TRY(TN_NEW(builder->arena, arrays, &map->memory_of, builder->error));
+    TN_TRY(TN_NEW(builder->arena, arrays, &map->copy_of, builder->error));
+    TN_TRY(TN_NEW(builder->arena, arrays, &map->slot_of, builder->error));
+    TN_TRY(TN_NEW(builder->arena, arrays, &map->off_chip, builder->error));
     for (uint32_t i = 0; i < arrays; i++) map->memory_of[i] = map->copy_of[i] = map->slot_of[i] = NONE;
     return TN_OK;
 }
 
 tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_arena *arena, tn_map *map,
                       tn_error *error) {
-    maker with = {.step = step, .options = options, .arena = arena, .error = error, .map = map};
+    maker builder = {.step = step, .options = options, .arena = arena, .error = error, .map = map};
     bool pooled = options->buffers == TN_BUFFERS_POOLED;
     *map = (tn_map){0};
-    TN_TRY(make_room(&with));
-    choose_off_chip(&with);
-    TN_TRY(collect_uses(&with));
-    TN_TRY(add_classes(&with, !pooled));
+    TN_TRY(make_room(&builder));
+    choose_off_chip(&builder);
+    TN_TRY(collect_uses(&builder));
+    TN_TRY(add_classes(&builder, !pooled));
     if (pooled) {
-        TN_TRY(reuse_core_gradients(&with));
-        TN_TRY(add_pools(&with));
+        TN_TRY(reuse_core_gradients(&builder));
+        TN_TRY(add_pools(&builder));
     }
-    TN_TRY(add_staging(&with));
+    TN_TRY(add_staging(&builder));
     for (uint32_t i = 0; i < map->memories; i++) {
         map->memory[i].first_port = map->ports;
         map->ports += map->memory[i].copies;

@@ -84,7 +84,7 @@ struct tn_share_memo {
     uint32_t next_place; /* slots are taken in turn */
     kept_row *row;       /* [memories][rows] */
     uint32_t *next_row;  /* [memories] */
-    uint32_t *at;        /* [memories]: slot of the row that stands */
+    uint32_t *slot;      /* [memories]: slot of the row that stands */
     uint32_t *hint;      /* [memories][HINTS]: where a row of that shape was last */
     kept_share **share;  /* [memories][rows]: [PLACES], made when first filled: most steps are priced once */
     tn_arena *arena;
@@ -104,7 +104,7 @@ tn_status tn_share_memo_make(uint32_t memories, tn_arena *arena, tn_share_memo *
     size_t rows = (size_t)memories * made->rows;
     TN_TRY(TN_NEW(arena, rows, &made->row, error));
     TN_TRY(TN_NEW(arena, memories, &made->next_row, error));
-    TN_TRY(TN_NEW(arena, memories, &made->at, error));
+    TN_TRY(TN_NEW(arena, memories, &made->slot, error));
     TN_TRY(TN_NEW(arena, (size_t)memories * HINTS, &made->hint, error));
     TN_TRY(TN_NEW(arena, rows, &made->share, error));
     made->arena = arena;
@@ -119,15 +119,15 @@ static bool is_row(const kept_row *kept, const tn_row *row) {
 void tn_share_memo_set_row(tn_share_memo *memo, uint32_t memory, const tn_row *row) {
     kept_row *kept = &memo->row[(size_t)memory * memo->rows];
     uint64_t shape = (row->elements * 31 + row->banks) * UINT64_C(0x9e3779b97f4a7c15);
-    uint32_t *at = &memo->at[memory], *hint = &memo->hint[(size_t)memory * HINTS + (shape >> 60)];
-    *at = *hint;
-    if (is_row(&kept[*at], row)) return;
-    for (*at = 0; *at < memo->rows && !is_row(&kept[*at], row);) ++*at;
-    if (*at == memo->rows) {
-        *at = memo->next_row[memory]++ % memo->rows;
-        kept[*at] = (kept_row){*row, ++memo->numbers};
+    uint32_t *entry = &memo->slot[memory], *hint = &memo->hint[(size_t)memory * HINTS + (shape >> 60)];
+    *entry = *hint;
+    if (is_row(&kept[*entry], row)) return;
+    for (*entry = 0; *entry < memo->rows && !is_row(&kept[*entry], row);) ++*entry;
+    if (*entry == memo->rows) {
+        *entry = memo->next_row[memory]++ % memo->rows;
+        kept[*entry] = (kept_row){*row, ++memo->numbers};
     }
-    *hint = *at;
+    *hint = *entry;
 }
 
 uint32_t tn_share_memo_place(tn_share_memo *memo, const tn_place *place, uint64_t read_ports) {
@@ -143,7 +143,7 @@ uint32_t tn_share_memo_place(tn_share_memo *memo, const tn_place *place, uint64_
 }
 
 static size_t row_at(const tn_share_memo *memo, uint32_t memory) {
-    return (size_t)memory * memo->rows + memo->at[memory];
+    return (size_t)memory * memo->rows + memo->slot[memory];
 }
 
 tn_status tn_share_memo_find(tn_share_memo *memo, uint32_t memory, uint32_t place, tn_memory_share **share,

@@ -65,33 +65,33 @@ static uint64_t rows_of(const tn_mapped *memory, uint64_t accesses) {
 
 static shape shape_of(const tn_mapped *memory, const tn_row *row, const tn_build *build, tn_array_split split,
                       uint64_t word_bits) {
-    shape of = {0};
-    of.accesses = row ? row->elements : tn_mapped_accesses(memory, build);
-    of.banks = row && split != TN_SPLIT_PARTITION ? row->banks : tn_split_banks(split, of.accesses);
-    of.width_bits = word_bits * (of.accesses / of.banks);
-    of.depth = row ? row->depth : rows_of(memory, of.accesses);
-    of.asked_bits =
-        row && split != TN_SPLIT_PARTITION ? word_bits * (of.accesses / row->asked_banks) : of.width_bits;
-    of.unpadded_depth = row ? row->unpadded_depth : of.depth;
-    of.of_bound = row && row->of_bound;
-    return of;
+    shape form = {0};
+    form.accesses = row ? row->elements : tn_mapped_accesses(memory, build);
+    form.banks = row && split != TN_SPLIT_PARTITION ? row->banks : tn_split_banks(split, form.accesses);
+    form.width_bits = word_bits * (form.accesses / form.banks);
+    form.depth = row ? row->depth : rows_of(memory, form.accesses);
+    form.asked_bits =
+        row && split != TN_SPLIT_PARTITION ? word_bits * (form.accesses / row->asked_banks) : form.width_bits;
+    form.unpadded_depth = row ? row->unpadded_depth : form.depth;
+    form.of_bound = row && row->of_bound;
+    return form;
 }
 
-static tn_array_split split_of(const shape *of) {
-    if (of->banks == 1) return TN_SPLIT_RESHAPE;
-    return of->banks == of->accesses ? TN_SPLIT_PARTITION : TN_SPLIT_BANKS;
+static tn_array_split split_of(const shape *form) {
+    if (form->banks == 1) return TN_SPLIT_RESHAPE;
+    return form->banks == form->accesses ? TN_SPLIT_PARTITION : TN_SPLIT_BANKS;
 }
 
 /* So many memories of `copies` copies each. */
-static tn_status add_memories(const tn_device *device, const shape *of, uint64_t copies, uint64_t times,
+static tn_status add_memories(const tn_device *device, const shape *form, uint64_t copies, uint64_t times,
                               tn_memory_style *style, tn_blocks *sum, tn_error *error) {
     tn_blocks blocks;
-    TN_TRY(choose_style(device, of->asked_bits, of->unpadded_depth * copies, style, error));
-    TN_TRY(tn_memory_blocks((tn_geometry)device->memory.geometry, *style, of->width_bits, of->depth * copies,
-                            false, &blocks, error));
-    if (of->of_bound && *style == TN_STYLE_DISTRIBUTED)
-        blocks.lutram = tn_memory_least_luts(of->width_bits, of->depth * copies);
-    add_blocks(sum, &blocks, of->banks * times);
+    TN_TRY(choose_style(device, form->asked_bits, form->unpadded_depth * copies, style, error));
+    TN_TRY(tn_memory_blocks((tn_geometry)device->memory.geometry, *style, form->width_bits,
+                            form->depth * copies, false, &blocks, error));
+    if (form->of_bound && *style == TN_STYLE_DISTRIBUTED)
+        blocks.lutram = tn_memory_least_luts(form->width_bits, form->depth * copies);
+    add_blocks(sum, &blocks, form->banks * times);
     return TN_OK;
 }
 
@@ -99,21 +99,22 @@ tn_status tn_place_price(const tn_device *device, uint64_t word_bits, const tn_m
                          const tn_row *row, const tn_build *build, const tn_place *place, tn_placed *placed,
                          tn_error *error) {
     if (memory->word_bits > 0) word_bits = memory->word_bits;
-    const shape of = shape_of(memory, row, build, place->split, word_bits);
+    const shape form = shape_of(memory, row, build, place->split, word_bits);
     uint64_t words = 0, group = place->group < memory->copies ? place->group : memory->copies;
     uint64_t full = memory->copies / group, rest = memory->copies % group;
     for (uint32_t i = 0; i < memory->extents; i++)
         words += memory->extent[i].arrays * memory->extent[i].elements;
-    *placed = (tn_placed){.place = {place->style, row ? split_of(&of) : place->split, group},
-                          .accesses = of.accesses,
-                          .banks = of.banks,
-                          .width_bits = of.width_bits,
-                          .depth = of.depth * group,
+    *placed = (tn_placed){.place = {place->style, row ? split_of(&form) : place->split, group},
+                          .accesses = form.accesses,
+                          .banks = form.banks,
+                          .width_bits = form.width_bits,
+                          .depth = form.depth * group,
                           .memories = full + (rest > 0),
                           .stored_bits = (double)words * (double)word_bits * (double)memory->copies};
     tn_memory_style style = place->style;
-    if (rest > 0) TN_TRY(add_memories(device, &of, rest, build->read_ports, &style, &placed->blocks, error));
-    TN_TRY(add_memories(device, &of, group, build->read_ports * full, &placed->place.style, &placed->blocks,
+    if (rest > 0)
+        TN_TRY(add_memories(device, &form, rest, build->read_ports, &style, &placed->blocks, error));
+    TN_TRY(add_memories(device, &form, group, build->read_ports * full, &placed->place.style, &placed->blocks,
                         error));
     placed->capacity_bits = capacity_of(&placed->blocks);
     return TN_OK;
@@ -149,29 +150,29 @@ static bool beats(const option *a, const option *b) {
     return true;
 }
 
-static void keep(item *of, const option *candidate) {
-    for (uint32_t i = 0; i < of->count; i++)
-        if (beats(&of->option[i], candidate)) return;
+static void keep(item *entry, const option *candidate) {
+    for (uint32_t i = 0; i < entry->count; i++)
+        if (beats(&entry->option[i], candidate)) return;
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < of->count; i++)
-        if (!beats(candidate, &of->option[i])) of->option[kept++] = of->option[i];
-    of->option[kept] = *candidate;
-    of->count = kept + 1;
+    for (uint32_t i = 0; i < entry->count; i++)
+        if (!beats(candidate, &entry->option[i])) entry->option[kept++] = entry->option[i];
+    entry->option[kept] = *candidate;
+    entry->count = kept + 1;
 }
 
-static tn_status try_place(search *with, const tn_mapped *memory, const tn_row *row, tn_place place,
-                           item *of) {
+static tn_status try_place(search *state, const tn_mapped *memory, const tn_row *row, tn_place place,
+                           item *entry) {
     tn_placed placed;
-    TN_TRY(tn_place_price(with->device, with->word_bits, memory, row, with->build, &place, &placed,
-                          with->error));
+    TN_TRY(tn_place_price(state->device, state->word_bits, memory, row, state->build, &place, &placed,
+                          state->error));
     /* Larger memories of LUTs would cost more logic than they save in blocks: what tools take them for. */
-    bool large = placed.width_bits * placed.depth > with->device->memory.lutram_bits_most;
+    bool large = placed.width_bits * placed.depth > state->device->memory.lutram_bits_most;
     if (place.style == TN_STYLE_DISTRIBUTED && large) return TN_OK;
     const option made = {.place = place,
                          .value = placed.capacity_bits,
                          .need = {(double)(placed.blocks.bram18 + 2 * placed.blocks.bram36),
                                   (double)placed.blocks.uram, (double)placed.blocks.lutram}};
-    keep(of, &made);
+    keep(entry, &made);
     return TN_OK;
 }
 
@@ -184,54 +185,54 @@ static int by_value(const void *left, const void *right) {
 }
 
 /* Groups of 1, 2, 4, .. and of all. */
-static tn_status list_options(search *with, const tn_mapped *memory, const tn_row *row, item *of) {
+static tn_status list_options(search *state, const tn_mapped *memory, const tn_row *row, item *entry) {
     static const tn_memory_style styles[STYLES] = {TN_STYLE_BLOCK, TN_STYLE_ULTRA, TN_STYLE_DISTRIBUTED};
-    *of = (item){0};
-    TN_TRY(TN_NEW(with->arena, OPTIONS_MOST, &of->option, with->error));
+    *entry = (item){0};
+    TN_TRY(TN_NEW(state->arena, OPTIONS_MOST, &entry->option, state->error));
     for (int style = 0; style < STYLES; style++)
         for (int split = 0; split < SPLITS; split++) {
             uint64_t most = memory->grouped ? memory->copies : 1, group = 1;
             if (most > TN_BUILD_GROUP_MOST) most = TN_BUILD_GROUP_MOST;
             for (;;) {
                 const tn_place place = {styles[style], (tn_array_split)split, group};
-                TN_TRY(try_place(with, memory, row, place, of));
+                TN_TRY(try_place(state, memory, row, place, entry));
                 if (group == most) break;
                 group = 2 * group < most ? 2 * group : most;
             }
         }
-    qsort(of->option, of->count, sizeof *of->option, by_value);
+    qsort(entry->option, entry->count, sizeof *entry->option, by_value);
     return TN_OK;
 }
 
 /* The options as a knapsack: a layer for each memory, the capacity as its objective. */
-static tn_status knapsack_of(search *with, tn_knapsack *choices) {
+static tn_status knapsack_of(search *state, tn_knapsack *choices) {
     size_t options = 0, *first;
     double *capacity, *need;
-    for (uint32_t i = 0; i < with->items; i++) options += with->item[i].count;
-    TN_TRY(TN_NEW(with->arena, with->items + 1, &first, with->error));
-    TN_TRY(TN_NEW(with->arena, options, &capacity, with->error));
-    TN_TRY(TN_NEW(with->arena, options * BUDGETS, &need, with->error));
-    for (uint32_t i = 0; i < with->items; i++) {
-        const item *of = &with->item[i];
-        first[i + 1] = first[i] + of->count;
-        for (uint32_t j = 0; j < of->count; j++) {
-            capacity[first[i] + j] = of->option[j].value;
-            for (int k = 0; k < BUDGETS; k++) need[(first[i] + j) * BUDGETS + k] = of->option[j].need[k];
+    for (uint32_t i = 0; i < state->items; i++) options += state->item[i].count;
+    TN_TRY(TN_NEW(state->arena, state->items + 1, &first, state->error));
+    TN_TRY(TN_NEW(state->arena, options, &capacity, state->error));
+    TN_TRY(TN_NEW(state->arena, options * BUDGETS, &need, state->error));
+    for (uint32_t i = 0; i < state->items; i++) {
+        const item *entry = &state->item[i];
+        first[i + 1] = first[i] + entry->count;
+        for (uint32_t j = 0; j < entry->count; j++) {
+            capacity[first[i] + j] = entry->option[j].value;
+            for (int k = 0; k < BUDGETS; k++) need[(first[i] + j) * BUDGETS + k] = entry->option[j].need[k];
         }
     }
-    *choices = (tn_knapsack){with->items, BUDGETS, first, capacity, need, .step = 1};
+    *choices = (tn_knapsack){state->items, BUDGETS, first, capacity, need, .step = 1};
     return TN_OK;
 }
 
 tn_status tn_placement_search(const tn_device *device, uint64_t word_bits, const tn_map *map,
                               const tn_row *rows, const tn_build *build, const tn_placement_budget *budget,
                               size_t most_states, tn_arena *arena, tn_placement *placement, tn_error *error) {
-    search with = {.device = device,
-                   .word_bits = word_bits,
-                   .build = build,
-                   .arena = arena,
-                   .error = error,
-                   .items = map->memories};
+    search state = {.device = device,
+                    .word_bits = word_bits,
+                    .build = build,
+                    .arena = arena,
+                    .error = error,
+                    .items = map->memories};
     const double has[BUDGETS] = {(double)budget->bram18, (double)budget->uram, (double)budget->lut};
     tn_knapsack choices;
     tn_allocation found;
@@ -239,10 +240,10 @@ tn_status tn_placement_search(const tn_device *device, uint64_t word_bits, const
     *placement = (tn_placement){.fits = true, .exact = true};
     TN_TRY(TN_NEW(arena, map->memories, &placement->place, error));
     if (map->memories == 0) return TN_OK;
-    TN_TRY(TN_NEW(arena, map->memories, &with.item, error));
+    TN_TRY(TN_NEW(arena, map->memories, &state.item, error));
     for (uint32_t i = 0; i < map->memories; i++)
-        TN_TRY(list_options(&with, &map->memory[i], rows ? &rows[i] : NULL, &with.item[i]));
-    TN_TRY(knapsack_of(&with, &choices));
+        TN_TRY(list_options(&state, &map->memory[i], rows ? &rows[i] : NULL, &state.item[i]));
+    TN_TRY(knapsack_of(&state, &choices));
     TN_TRY(tn_allocate(&choices, has, most_states, &found, error));
     /* Where nothing fits: as near to the budgets as single changes lead. */
     TN_TRY(TN_NEW(arena, map->memories, &choice, error));
@@ -251,7 +252,7 @@ tn_status tn_placement_search(const tn_device *device, uint64_t word_bits, const
     placement->bound_bits = found.lower_bound;
     if (!found.found) tn_knapsack_greedy(&choices, has, choice);
     for (uint32_t i = 0; i < map->memories; i++) {
-        const option *taken = &with.item[i].option[found.found ? found.choice[i] : choice[i]];
+        const option *taken = &state.item[i].option[found.found ? found.choice[i] : choice[i]];
         placement->place[i] = taken->place;
         placement->capacity_bits += taken->value;
     }

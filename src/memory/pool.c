@@ -36,16 +36,16 @@ static void settle(gap *node) {
     if (node->right) node->least = lesser(node->least, node->right->least);
 }
 
-static void split(gap *tree, const gap *at, gap **left, gap **right) {
+static void split(gap *tree, const gap *node, gap **left, gap **right) {
     if (!tree) {
         *left = *right = NULL;
         return;
     }
-    if (precedes(tree, at)) {
-        split(tree->right, at, &tree->right, right);
+    if (precedes(tree, node)) {
+        split(tree->right, node, &tree->right, right);
         *left = tree;
     } else {
-        split(tree->left, at, left, &tree->left);
+        split(tree->left, node, left, &tree->left);
         *right = tree;
     }
     settle(tree);
@@ -75,13 +75,13 @@ static void insert(gap **tree, gap *node) {
 
 /* The node of the treap that is equal to `like`, which is there. */
 static gap *extract(gap **tree, const gap *like) {
-    gap *at = *tree, *found;
-    if (at->end == like->end && at->slot == like->slot) {
-        *tree = join(at->left, at->right);
-        return at;
+    gap *node = *tree, *found;
+    if (node->end == like->end && node->slot == like->slot) {
+        *tree = join(node->left, node->right);
+        return node;
     }
-    found = extract(precedes(like, at) ? &at->left : &at->right, like);
-    settle(at);
+    found = extract(precedes(like, node) ? &node->left : &node->right, like);
+    settle(node);
     return found;
 }
 
@@ -126,14 +126,14 @@ static tn_status add(tn_gaps *gaps, uint32_t start, uint32_t end, uint32_t slot,
         else
             TN_TRY(TN_NEW(gaps->arena, 1, &node, error));
         *node = (gap){.start = start, .end = end, .slot = slot};
-        insert(&gaps->before[i], node);
+        insert(&gaps->tree[i], node);
     }
     return TN_OK;
 }
 
 static void drop(tn_gaps *gaps, const gap *like) {
     for (uint32_t i = starts_until(gaps, like->start); i <= gaps->starts; i += lowest_bit(i)) {
-        gap *node = extract(&gaps->before[i], like);
+        gap *node = extract(&gaps->tree[i], like);
         node->left = gaps->spare;
         gaps->spare = node;
     }
@@ -142,7 +142,7 @@ static void drop(tn_gaps *gaps, const gap *like) {
 static const gap *find(const tn_gaps *gaps, uint32_t first, uint32_t last) {
     const gap *best = NULL;
     for (uint32_t i = starts_until(gaps, first); i > 0; i -= lowest_bit(i))
-        best = lesser(best, least_from(gaps->before[i], last));
+        best = lesser(best, least_from(gaps->tree[i], last));
     return best;
 }
 
@@ -165,7 +165,7 @@ static tn_status gaps_make(uint32_t *start, uint32_t starts, tn_arena *arena, tn
     own[gaps->starts++] = 0; /* a new slot is free from the first time on */
     for (uint32_t i = 0; i < starts; i++)
         if (start[i] != own[gaps->starts - 1]) own[gaps->starts++] = start[i];
-    return tn_arena_alloc(arena, (size_t)gaps->starts + 1, sizeof(gap *), &gaps->before, error);
+    return tn_arena_alloc(arena, (size_t)gaps->starts + 1, sizeof(gap *), &gaps->tree, error);
 }
 
 /* Takes first..last (first <= last) of the first slot that is free then, or of a new slot behind the others.
@@ -208,7 +208,7 @@ uint32_t tn_array_last(const tn_step *step, uint32_t array) {
     return answers ? step->operations - 1 : last;
 }
 
-static tn_status deal(const tn_step *step, const uint32_t *of, uint32_t count, tn_arena *scratch,
+static tn_status deal(const tn_step *step, const uint32_t *owner, uint32_t count, tn_arena *scratch,
                       tn_pool *pool, tn_error *error) {
     uint32_t *start, starts = 0;
     entry *entries;
@@ -216,7 +216,7 @@ static tn_status deal(const tn_step *step, const uint32_t *of, uint32_t count, t
     TN_TRY(TN_NEW(scratch, count, &entries, error));
     TN_TRY(TN_NEW(scratch, count, &start, error));
     for (uint32_t i = 0; i < count; i++)
-        entries[i] = (entry){step->array[of[i]].elements, step->array[of[i]].first, of[i], i};
+        entries[i] = (entry){step->array[owner[i]].elements, step->array[owner[i]].first, owner[i], i};
     qsort(entries, count, sizeof *entries, by_size);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t last = tn_array_last(step, entries[i].array);
@@ -240,35 +240,35 @@ typedef struct {
     uint32_t *other;
 } conflicts;
 
-typedef void visit(conflicts *of, uint32_t slot, uint32_t earlier);
+typedef void visit(conflicts *graph, uint32_t slot, uint32_t earlier);
 
-static void count_conflict(conflicts *of, uint32_t slot, uint32_t earlier) {
+static void count_conflict(conflicts *graph, uint32_t slot, uint32_t earlier) {
     (void)earlier;
-    of->begin[slot]++;
+    graph->begin[slot]++;
 }
 
 /* Fills from the end, so that begin[slot], which was the end, becomes the begin. */
-static void put_conflict(conflicts *of, uint32_t slot, uint32_t earlier) {
-    of->other[--of->begin[slot]] = earlier;
+static void put_conflict(conflicts *graph, uint32_t slot, uint32_t earlier) {
+    graph->other[--graph->begin[slot]] = earlier;
 }
 
 /* slot_of_array: [step->arrays], NONE outside. */
 static void each_pair(const uint32_t *array, uint32_t count, const uint32_t *slot_of_array, visit *call,
-                      conflicts *of) {
+                      conflicts *graph) {
     for (uint32_t j = 0; j < count; j++)
         for (uint32_t k = 0; k < count; k++) {
             uint32_t a = slot_of_array[array[j]], b = slot_of_array[array[k]];
-            if (a != NONE && b != NONE && b < a) call(of, a, b);
+            if (a != NONE && b != NONE && b < a) call(graph, a, b);
         }
 }
 
 /* What is read at once; and of a product, what is written at once: a vector kernel writes in turn. */
-static void each_conflict(const tn_step *step, const uint32_t *slot_of_array, visit *call, conflicts *of) {
+static void each_conflict(const tn_step *step, const uint32_t *slot_of_array, visit *call, conflicts *graph) {
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *operation = &step->operation[i];
-        each_pair(operation->reads, operation->read_count, slot_of_array, call, of);
+        each_pair(operation->reads, operation->read_count, slot_of_array, call, graph);
         if (operation->kind == TN_OP_PRODUCT)
-            each_pair(operation->writes, operation->write_count, slot_of_array, call, of);
+            each_pair(operation->writes, operation->write_count, slot_of_array, call, graph);
     }
 }
 
@@ -284,11 +284,11 @@ static tn_status find_conflicts(const tn_step *step, const uint32_t *slot_of_arr
 
 /* Each slot goes to the first memory that holds no slot it conflicts with. `holder` [slots], zeroed: one more
  * than the slot that last found a conflict in the memory. */
-static void colour(tn_pool *pool, const conflicts *with, uint32_t *holder) {
+static void colour(tn_pool *pool, const conflicts *graph, uint32_t *holder) {
     for (uint32_t i = 0; i < pool->slots; i++) {
         uint32_t memory = 0;
-        for (size_t j = with->begin[i]; j < with->begin[i + 1]; j++)
-            holder[pool->slot[with->other[j]].memory] = i + 1;
+        for (size_t j = graph->begin[i]; j < graph->begin[i + 1]; j++)
+            holder[pool->slot[graph->other[j]].memory] = i + 1;
         while (memory < pool->memories && holder[memory] == i + 1) memory++;
         pool->slot[i].memory = memory;
         if (memory == pool->memories) pool->memories++;

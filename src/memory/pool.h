@@ -26,8 +26,8 @@
 typedef struct tn_gaps {
     tn_arena *arena;
     uint32_t starts, slots;
-    uint32_t *start;        /* [starts]: ascending, where gaps may begin */
-    struct tn_gap **before; /* [starts + 1]: Fenwick tree of treaps */
+    uint32_t *start;      /* [starts]: ascending, where gaps may begin */
+    struct tn_gap **tree; /* [starts + 1]: Fenwick tree of treaps */
     struct tn_gap *spare;
 } tn_gaps;
 

@@ -122,9 +122,9 @@ static bool read_expression(reader *state, word *part, uint32_t words, uint32_t 
     if (words == 3) return find_node(state, part[2], made); /* another name of a node */
     if (!function || words != (between ? 5 : 3 + function->operands)) return false;
     node = (tn_formula_node){.kind = function->kind};
-    if (!find_node(state, part[between ? 2 : 3], &node.in[0])) return false;
-    node.in[1] = node.in[0];
-    if (function->operands == 2 && !find_node(state, part[4], &node.in[1])) return false;
+    if (!find_node(state, part[between ? 2 : 3], &node.subject[0])) return false;
+    node.subject[1] = node.subject[0];
+    if (function->operands == 2 && !find_node(state, part[4], &node.subject[1])) return false;
     tn_operator kind = tn_node_operator(node.kind);
     if (kind < TN_OPERATORS) node.number = state->used[kind]++;
     return add_node(state, part[0], &node, made);
@@ -204,22 +204,23 @@ const tn_scalar_arithmetic tn_float32_arithmetic = {short_multiply,   short_add,
                                                     short_divide,     short_exponential, short_logarithm,
                                                     short_square_root};
 
-static double input_value(const tn_formula_node *node, const tn_formula_inputs *in) {
+static double input_value(const tn_formula_node *node, const tn_formula_inputs *formula_inputs) {
     switch (node->kind) {
     case TN_NODE_A:
-        return in->a;
+        return formula_inputs->a;
     case TN_NODE_B:
-        return in->b;
+        return formula_inputs->b;
     case TN_NODE_C:
-        return in->c;
+        return formula_inputs->c;
     case TN_NODE_SHARE:
-        return in->share;
+        return formula_inputs->share;
     case TN_NODE_CONSTANT:
         return node->value;
     case TN_NODE_ELSEWHERE:
-        return in->elsewhere[node->number];
+        return formula_inputs->elsewhere[node->number];
     default:
-        return node->kind < TN_NODE_K0 ? in->s[node->kind - TN_NODE_S0] : in->k[node->kind - TN_NODE_K0];
+        return node->kind < TN_NODE_K0 ? formula_inputs->s[node->kind - TN_NODE_S0]
+                                       : formula_inputs->k[node->kind - TN_NODE_K0];
     }
 }
 
@@ -256,13 +257,14 @@ static double node_value(const tn_formula_node *node, const tn_scalar_arithmetic
 }
 
 void tn_formula_run(const tn_formula *formula, const tn_scalar_arithmetic *arithmetic,
-                    const tn_formula_inputs *in, double *out) {
+                    const tn_formula_inputs *formula_inputs, double *out) {
     double made[TN_FORMULA_NODES] = {0};
     for (uint32_t i = 0; i < formula->nodes; i++) {
         const tn_formula_node *node = &formula->node[i];
         made[i] = node->kind <= TN_NODE_ELSEWHERE
-                      ? input_value(node, in)
-                      : node_value(node, arithmetic, in->hit, made[node->in[0]], made[node->in[1]]);
+                      ? input_value(node, formula_inputs)
+                      : node_value(node, arithmetic, formula_inputs->hit, made[node->subject[0]],
+                                   made[node->subject[1]]);
     }
     for (int i = 0; i < TN_FORMULA_OUTPUTS; i++)
         out[i] = formula->output[i] == UINT32_MAX ? 0 : made[formula->output[i]];

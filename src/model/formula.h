@@ -71,8 +71,8 @@ enum { TN_OUTPUT_Y, TN_OUTPUT_U, TN_OUTPUT_V, TN_OUTPUT_L, TN_FORMULA_OUTPUTS };
 
 typedef struct tn_formula_node {
     tn_node_kind kind;
-    uint32_t in[2];  /* earlier nodes; of one input both are it */
-    double value;    /* of a constant */
+    uint32_t subject[2]; /* earlier nodes; of one input both are it */
+    double value;        /* of a constant */
     uint32_t number; /* of an operator: among the formula's of its kind; of a value from elsewhere: which */
 } tn_formula_node;
 

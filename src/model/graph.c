@@ -13,9 +13,9 @@ enum { LAYERS_MOST = 20000 };
 typedef struct scope {
     const struct scope *outer;
     const tn_layer_entry *entry; /* the whole list, */
-    size_t entries, at;          /* of which item `at` is being read */
+    size_t entries, index;       /* of which item `index` is being read */
     uint32_t *output;            /* [entries] the layer that an earlier entry gives */
-    uint32_t before;             /* what stands before the item: the layer it takes by default, or TN_NONE */
+    uint32_t preceding;          /* what stands before the item: the layer it takes by default, or TN_NONE */
     uint32_t enters;             /* what enters the block, or TN_NONE */
     const char *prefix;          /* "encoder1.", or "" */
     const char *previous;        /* prefix of the repetition before; NULL: there is none */
@@ -34,11 +34,11 @@ typedef struct grapher {
 static const char ENTRY[] = "entry";
 static const char PREVIOUS[] = "previous.";
 
-static tn_status decode_entries(grapher *g, const tn_yaml *node, const char *of,
+static tn_status decode_entries(grapher *g, const tn_yaml *node, const char *owner,
                                 const tn_layer_entry **entries) {
     if (node->kind != TN_YAML_SEQUENCE || node->count == 0)
-        return tn_fail_at(g->error, TN_INPUT, node->at,
-                          "\"layers\" of %s must be a list with at least one layer", of);
+        return tn_fail_at(g->error, TN_INPUT, node->position,
+                          "\"layers\" of %s must be a list with at least one layer", owner);
     tn_layer_entry *list;
     tn_name_index names;
     TN_TRY(TN_NEW(g->arena, node->count, &list, g->error));
@@ -59,32 +59,32 @@ static tn_status decode_entries(grapher *g, const tn_yaml *node, const char *of,
     return TN_OK;
 }
 
-static tn_status unknown_input(grapher *g, const scope *in, const char *name, tn_position at) {
+static tn_status unknown_input(grapher *g, const scope *context, const char *name, tn_position position) {
     size_t count = 0, most = 1;
-    for (const scope *s = in; s; s = s->outer) most += s->at;
+    for (const scope *s = context; s; s = s->outer) most += s->index;
     const char **names;
     TN_TRY(TN_NEW(g->arena, most, &names, g->error));
-    for (const scope *s = in; s; s = s->outer)
-        for (size_t i = 0; i < s->at; i++) names[count++] = s->entry[i].name;
-    if (in->outer) names[count++] = ENTRY;
+    for (const scope *s = context; s; s = s->outer)
+        for (size_t i = 0; i < s->index; i++) names[count++] = s->entry[i].name;
+    if (context->outer) names[count++] = ENTRY;
     const char *near = tn_suggest(name, names, count);
     if (near)
-        return tn_fail_at(g->error, TN_INPUT, at,
+        return tn_fail_at(g->error, TN_INPUT, position,
                           "no layer is called \"%.100s\" here; did you mean \"%.100s\"?", name, near);
-    return tn_fail_at(g->error, TN_INPUT, at,
+    return tn_fail_at(g->error, TN_INPUT, position,
                       "no layer is called \"%.100s\" here; name an earlier layer or block%s", name,
-                      in->outer ? ", or entry" : "");
+                      context->outer ? ", or entry" : "");
 }
 
-static tn_status later_input(grapher *g, const scope *s, size_t i, const char *name, tn_position at) {
-    if (i == s->at)
-        return tn_fail_at(g->error, TN_INPUT, at,
+static tn_status later_input(grapher *g, const scope *s, size_t i, const char *name, tn_position position) {
+    if (i == s->index)
+        return tn_fail_at(g->error, TN_INPUT, position,
                           "layer \"%.100s\" takes itself as input; name an earlier one", name);
     return tn_fail_at(
-        g->error, TN_INPUT, at,
+        g->error, TN_INPUT, position,
         "input \"%.100s\" comes later (line %u); layers take earlier ones, so that nothing runs in a "
         "circle",
-        name, s->entry[i].at.line);
+        name, s->entry[i].position.line);
 }
 
 static uint32_t find_full_name(const tn_model *model, const char *name) {
@@ -95,24 +95,24 @@ static uint32_t find_full_name(const tn_model *model, const char *name) {
 
 /* "previous.LAYER" is what it was in the repetition before; in the first one, what enters the block. "encoder.LAYER" is
  * that of the block's last repetition. */
-static tn_status resolve_full_name(grapher *g, const scope *in, const char *name, uint32_t *layer) {
+static tn_status resolve_full_name(grapher *g, const scope *context, const char *name, uint32_t *layer) {
     const char *dot = strchr(name, '.'), *full;
     *layer = TN_NONE;
     if (!dot) return TN_OK;
     *layer = find_full_name(g->model, name);
     if (*layer != TN_NONE) return TN_OK;
-    if (in->outer && strncmp(name, PREVIOUS, sizeof PREVIOUS - 1) == 0) {
+    if (context->outer && strncmp(name, PREVIOUS, sizeof PREVIOUS - 1) == 0) {
         bool known = false;
-        for (size_t i = 0; i < in->entries; i++) known |= strcmp(in->entry[i].name, dot + 1) == 0;
-        if (!known || (!in->previous && in->enters == TN_NONE)) return TN_OK;
-        *layer = in->enters;
-        if (!in->previous) return TN_OK;
-        TN_TRY(tn_arena_format(g->arena, &full, g->error, "%s%s", in->previous, dot + 1));
+        for (size_t i = 0; i < context->entries; i++) known |= strcmp(context->entry[i].name, dot + 1) == 0;
+        if (!known || (!context->previous && context->enters == TN_NONE)) return TN_OK;
+        *layer = context->enters;
+        if (!context->previous) return TN_OK;
+        TN_TRY(tn_arena_format(g->arena, &full, g->error, "%s%s", context->previous, dot + 1));
         *layer = find_full_name(g->model, full);
         return TN_OK;
     }
-    for (const scope *s = in; s; s = s->outer)
-        for (size_t i = 0; i < s->at; i++) {
+    for (const scope *s = context; s; s = s->outer)
+        for (size_t i = 0; i < s->index; i++) {
             if (!tn_layer_kind_is_block(s->entry[i].kind) ||
                 strlen(s->entry[i].name) != (size_t)(dot - name) ||
                 strncmp(s->entry[i].name, name, (size_t)(dot - name)) != 0)
@@ -125,54 +125,56 @@ static tn_status resolve_full_name(grapher *g, const scope *in, const char *name
     return TN_OK;
 }
 
-static tn_status resolve(grapher *g, const scope *in, const char *name, tn_position at, uint32_t *layer) {
-    if (in->outer && strcmp(name, ENTRY) == 0) {
-        *layer = in->enters;
+static tn_status resolve(grapher *g, const scope *context, const char *name, tn_position position,
+                         uint32_t *layer) {
+    if (context->outer && strcmp(name, ENTRY) == 0) {
+        *layer = context->enters;
         if (*layer != TN_NONE) return TN_OK;
-        return tn_fail_at(g->error, TN_INPUT, at,
+        return tn_fail_at(g->error, TN_INPUT, position,
                           "nothing enters this block; begin the model with an embedding or input layer");
     }
-    for (const scope *s = in; s; s = s->outer)
+    for (const scope *s = context; s; s = s->outer)
         for (size_t i = 0; i < s->entries; i++) {
             if (strcmp(s->entry[i].name, name) != 0) continue;
-            if (i >= s->at) return later_input(g, s, i, name, at);
+            if (i >= s->index) return later_input(g, s, i, name, position);
             *layer = s->output[i];
             return TN_OK;
         }
-    TN_TRY(resolve_full_name(g, in, name, layer));
-    return *layer == TN_NONE ? unknown_input(g, in, name, at) : TN_OK;
+    TN_TRY(resolve_full_name(g, context, name, layer));
+    return *layer == TN_NONE ? unknown_input(g, context, name, position) : TN_OK;
 }
 
-static tn_status refuse_loss(grapher *g, uint32_t layer, tn_position at) {
+static tn_status refuse_loss(grapher *g, uint32_t layer, tn_position position) {
     const tn_layer *source = &g->model->layer[layer];
     if (source->kind->family != TN_LAYER_LOSS) return TN_OK;
-    return tn_fail_at(g->error, TN_INPUT, at,
+    return tn_fail_at(g->error, TN_INPUT, position,
                       "layer %.100s is a %s and gives nothing to take; name another under `input`",
                       source->name, source->kind->name);
 }
 
-static tn_status default_input(grapher *g, const scope *in, const tn_layer_entry *entry, tn_layer *layer) {
-    if (in->before == TN_NONE)
+static tn_status default_input(grapher *g, const scope *context, const tn_layer_entry *entry,
+                               tn_layer *layer) {
+    if (context->preceding == TN_NONE)
         return tn_fail_at(
-            g->error, TN_INPUT, entry->at,
+            g->error, TN_INPUT, entry->position,
             "nothing comes before layer \"%.100s\"; begin the model with an embedding or input layer",
             entry->name);
     layer->input_count = 1;
-    layer->input[0] = in->before;
-    return refuse_loss(g, in->before, entry->at);
+    layer->input[0] = context->preceding;
+    return refuse_loss(g, context->preceding, entry->position);
 }
 
-static tn_status take_inputs(grapher *g, const scope *in, const tn_layer_entry *entry, tn_layer *layer) {
+static tn_status take_inputs(grapher *g, const scope *context, const tn_layer_entry *entry, tn_layer *layer) {
     uint32_t count = entry->kind->inputs;
     if (count == 0) return TN_OK;
-    if (!entry->input_at.line) return default_input(g, in, entry, layer);
+    if (!entry->input_at.line) return default_input(g, context, entry, layer);
     if (entry->input.count != count)
         return tn_fail_at(g->error, TN_INPUT, entry->input_at,
                           "layer \"%.100s\" names %zu inputs; a layer of kind %s takes %" PRIu32, entry->name,
                           entry->input.count, entry->kind->name, count);
     layer->input_count = count;
     for (uint32_t i = 0; i < count; i++) {
-        TN_TRY(resolve(g, in, entry->input.item[i], entry->input_at, &layer->input[i]));
+        TN_TRY(resolve(g, context, entry->input.item[i], entry->input_at, &layer->input[i]));
         TN_TRY(refuse_loss(g, layer->input[i], entry->input_at));
     }
     return TN_OK;
@@ -191,15 +193,15 @@ static tn_status shape(grapher *g, const tn_layer_entry *entry, tn_layer *layer)
     return entry->kind->shape ? entry->kind->shape(entry, input, layer, g->error) : TN_OK;
 }
 
-static tn_status too_many_layers(grapher *g, tn_position at) {
-    return tn_fail_at(g->error, TN_LIMIT, at, "more than %d layers with all repetitions; use fewer",
+static tn_status too_many_layers(grapher *g, tn_position position) {
+    return tn_fail_at(g->error, TN_LIMIT, position, "more than %d layers with all repetitions; use fewer",
                       LAYERS_MOST);
 }
 
-static tn_status make_room(grapher *g, tn_position at) {
+static tn_status make_room(grapher *g, tn_position position) {
     tn_model *model = g->model;
     if (model->layers < g->capacity) return TN_OK;
-    if (model->layers == LAYERS_MOST) return too_many_layers(g, at);
+    if (model->layers == LAYERS_MOST) return too_many_layers(g, position);
     tn_layer *grown;
     uint32_t capacity = g->capacity ? 2 * g->capacity : 64;
     if (capacity > LAYERS_MOST) capacity = LAYERS_MOST;
@@ -211,31 +213,31 @@ static tn_status make_room(grapher *g, tn_position at) {
 }
 
 /* The layer's entry of `weights`: the one it names, or the one of this repetition. */
-static tn_status take_weight(grapher *g, const scope *in, const tn_layer_entry *entry) {
+static tn_status take_weight(grapher *g, const scope *context, const tn_layer_entry *entry) {
     const tn_text_list *named = &entry->weight;
     if (!entry->weight_at.line) return TN_OK;
-    if (named->count != 1 && named->count != in->repeat)
+    if (named->count != 1 && named->count != context->repeat)
         return tn_fail_at(g->error, TN_INPUT, entry->weight_at,
                           "layer \"%.100s\" names %zu weights; give one, or one for each of the %" PRIu64
                           " repetitions of its block",
-                          entry->name, named->count, in->repeat);
+                          entry->name, named->count, context->repeat);
     return tn_named_weight_use(g->model, g->model->layers,
-                               named->item[named->count == 1 ? 0 : in->repetition], entry->weight_at,
+                               named->item[named->count == 1 ? 0 : context->repetition], entry->weight_at,
                                g->arena, g->error);
 }
 
 /* The embedding must have its table for itself, whole, and of the size that the layer needs. */
-static tn_status take_table(grapher *g, const scope *in, const tn_layer_entry *entry) {
+static tn_status take_table(grapher *g, const scope *context, const tn_layer_entry *entry) {
     tn_layer *layer = &g->model->layer[g->model->layers], *table;
-    uint32_t at;
+    uint32_t index;
     if (!entry->tied_at.line) return TN_OK;
     if (entry->weight_at.line)
         return tn_fail_at(
             g->error, TN_INPUT, entry->weight_at,
             "layer \"%.100s\" is tied to %.100s and has no weight of its own; give one of the two",
             entry->name, entry->tied);
-    TN_TRY(resolve(g, in, entry->tied, entry->tied_at, &at));
-    table = &g->model->layer[at];
+    TN_TRY(resolve(g, context, entry->tied, entry->tied_at, &index));
+    table = &g->model->layer[index];
     if (table->kind->family != TN_LAYER_EMBEDDING)
         return tn_fail_at(g->error, TN_INPUT, entry->tied_at,
                           "layer %.100s is of kind %s; only the table of an embedding can be tied to",
@@ -255,31 +257,31 @@ static tn_status take_table(grapher *g, const scope *in, const tn_layer_entry *e
                           "the table of %.100s is %" PRIu64 " x %" PRIu64 ", layer \"%.100s\" has %" PRIu64
                           " outputs and %" PRIu64 " inputs; they must be equal",
                           table->name, table->rows, table->columns, entry->name, layer->rows, layer->columns);
-    layer->tied = at;
+    layer->tied = index;
     table->tied = g->model->layers;
     return TN_OK;
 }
 
-static tn_status add_layer(grapher *g, const scope *in, const tn_layer_entry *entry, uint32_t *output) {
+static tn_status add_layer(grapher *g, const scope *context, const tn_layer_entry *entry, uint32_t *output) {
     tn_model *model = g->model;
-    TN_TRY(make_room(g, entry->at));
+    TN_TRY(make_room(g, entry->position));
     tn_layer *layer = &model->layer[model->layers];
     *layer = (tn_layer){.kind = entry->kind,
                         .weight = TN_NONE,
                         .tied = TN_NONE,
-                        .block = in->outer ? g->blocks : TN_NONE,
-                        .repetition = in->outer ? g->repetitions : TN_NONE,
-                        .activations = in->policy,
-                        .at = entry->at};
-    TN_TRY(tn_arena_format(g->arena, &layer->name, g->error, "%s%s", in->prefix, entry->name));
-    TN_TRY(take_inputs(g, in, entry, layer));
+                        .block = context->outer ? g->blocks : TN_NONE,
+                        .repetition = context->outer ? g->repetitions : TN_NONE,
+                        .activations = context->policy,
+                        .position = entry->position};
+    TN_TRY(tn_arena_format(g->arena, &layer->name, g->error, "%s%s", context->prefix, entry->name));
+    TN_TRY(take_inputs(g, context, entry, layer));
     TN_TRY(shape(g, entry, layer));
     if (!tn_mul(model->keys.batch, layer->sequence, &layer->tokens))
-        return tn_fail_at(g->error, TN_OVERFLOW, entry->at,
+        return tn_fail_at(g->error, TN_OVERFLOW, entry->position,
                           "batch %" PRIu64 " x sequence %" PRIu64 " is more than 2^64; choose smaller ones",
                           model->keys.batch, layer->sequence);
-    TN_TRY(take_table(g, in, entry));
-    TN_TRY(take_weight(g, in, entry));
+    TN_TRY(take_table(g, context, entry));
+    TN_TRY(take_weight(g, context, entry));
     *output = model->layers++;
     return TN_OK;
 }
@@ -288,16 +290,16 @@ static tn_status add_layer(grapher *g, const scope *in, const tn_layer_entry *en
 static tn_status add_repetition(grapher *g, const scope *around, scope *inside, uint32_t enters,
                                 uint32_t *output) {
     inside->outer = around;
-    inside->enters = inside->before = enters;
-    for (inside->at = 0; inside->at < inside->entries; inside->at++) {
-        const tn_layer_entry *entry = &inside->entry[inside->at];
+    inside->enters = inside->preceding = enters;
+    for (inside->index = 0; inside->index < inside->entries; inside->index++) {
+        const tn_layer_entry *entry = &inside->entry[inside->index];
         if (tn_layer_kind_is_block(entry->kind))
-            return tn_fail_at(g->error, TN_INPUT, entry->at,
+            return tn_fail_at(g->error, TN_INPUT, entry->position,
                               "block \"%.100s\" inside a block; write its layers out", entry->name);
-        TN_TRY(add_layer(g, inside, entry, &inside->output[inside->at]));
-        inside->before = inside->output[inside->at];
+        TN_TRY(add_layer(g, inside, entry, &inside->output[inside->index]));
+        inside->preceding = inside->output[inside->index];
     }
-    *output = inside->before;
+    *output = inside->preceding;
     return TN_OK;
 }
 
@@ -310,7 +312,7 @@ static tn_status add_block(grapher *g, const scope *around, const tn_layer_entry
     TN_TRY(decode_entries(g, block->layers, "a block", &inside.entry));
     inside.entries = block->layers->count;
     TN_TRY(TN_NEW(g->arena, inside.entries, &inside.output, g->error));
-    uint32_t enters = around->before;
+    uint32_t enters = around->preceding;
     inside.repeat = block->repeat;
     for (uint64_t i = 0; i < block->repeat; i++) {
         inside.repetition = i;
@@ -334,7 +336,7 @@ static tn_status refuse_dead_ends(grapher *g) {
         leads[i] |= layer->kind->family == TN_LAYER_LOSS;
         if (!leads[i])
             return tn_fail_at(
-                g->error, TN_INPUT, layer->at,
+                g->error, TN_INPUT, layer->position,
                 "layer %.100s leads to no cross-entropy layer; take it as input further on or remove it",
                 layer->name);
         for (uint32_t k = 0; k < layer->input_count; k++) leads[layer->input[k]] = true;
@@ -345,19 +347,19 @@ static tn_status refuse_dead_ends(grapher *g) {
 tn_status tn_graph_decode(const tn_yaml *layers, tn_arena *arena, tn_model *model, tn_error *error) {
     grapher g = {.arena = arena, .error = error, .model = model};
     scope top = {.prefix = "",
-                 .before = TN_NONE,
+                 .preceding = TN_NONE,
                  .enters = TN_NONE,
                  .repeat = 1,
                  .policy = model->keys.activations.policy};
     TN_TRY(decode_entries(&g, layers, "the model", &top.entry));
     top.entries = layers->count;
     TN_TRY(TN_NEW(arena, top.entries, &top.output, error));
-    for (top.at = 0; top.at < top.entries; top.at++) {
-        const tn_layer_entry *entry = &top.entry[top.at];
-        uint32_t *output = &top.output[top.at];
+    for (top.index = 0; top.index < top.entries; top.index++) {
+        const tn_layer_entry *entry = &top.entry[top.index];
+        uint32_t *output = &top.output[top.index];
         TN_TRY(tn_layer_kind_is_block(entry->kind) ? add_block(&g, &top, entry, output)
                                                    : add_layer(&g, &top, entry, output));
-        top.before = *output;
+        top.preceding = *output;
     }
     return refuse_dead_ends(&g);
 }

@@ -30,7 +30,7 @@ struct tn_layer {
     bool learns;                /* it or a layer before it has parameters, so its output needs a gradient */
     uint32_t block, repetition; /* numbered through the model; TN_NONE: it stands in none */
     uint32_t activations;       /* tn_activation_policy */
-    tn_position at;
+    tn_position position;
 };
 
 typedef struct tn_weight_use {
@@ -42,7 +42,7 @@ typedef struct tn_weight_use {
     bool own_flow;          /* its entry names one */
     bool is_copy;           /* a layer's own (model/layer_weight.h), of the weight at `base` */
     uint32_t base;
-    tn_position at, m_at, n_at, flow_at;
+    tn_position position, m_at, n_at, flow_at;
 } tn_weight_use;
 
 struct tn_model {
@@ -68,7 +68,7 @@ tn_status tn_graph_decode(const tn_yaml *layers, tn_arena *arena, tn_model *mode
  * unused ones and settle the flows that are not given. */
 tn_status tn_named_weights_decode(const tn_item_list *entries, tn_arena *arena, tn_model *model,
                                   tn_error *error);
-tn_status tn_named_weight_use(tn_model *model, uint32_t layer, const char *name, tn_position at,
+tn_status tn_named_weight_use(tn_model *model, uint32_t layer, const char *name, tn_position place,
                               tn_arena *arena, tn_error *error);
 tn_status tn_named_weights_settle(tn_model *model, tn_flow_name flow, tn_error *error);
 

@@ -140,12 +140,12 @@ static tn_status differing(const tn_layer_entry *entry, const tn_layer *a, const
                       entry->name, a->name, a->sequence, a->width, b->name, b->sequence, b->width, rule);
 }
 
-static tn_status check_heads(const tn_layer *of, uint64_t heads, tn_position at, tn_error *error) {
-    if (of->width % heads == 0) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, at,
+static tn_status check_heads(const tn_layer *layer, uint64_t heads, tn_position position, tn_error *error) {
+    if (layer->width % heads == 0) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, position,
                       "%" PRIu64 " heads do not divide the width %" PRIu64
                       " of layer %.100s; choose a divisor",
-                      heads, of->width, of->name);
+                      heads, layer->width, layer->name);
 }
 
 static tn_status shape_attention(const tn_layer_entry *entry, const tn_layer *const *input, tn_layer *layer,
@@ -176,7 +176,7 @@ static tn_status shape_attention(const tn_layer_entry *entry, const tn_layer *co
     layer->causal = entry->causal;
     layer->width = value->width / kv_heads;
     if (tn_mul(layer->width, entry->heads, &layer->width)) return TN_OK;
-    return tn_fail_at(error, TN_OVERFLOW, entry->at, "the width of layer \"%.100s\" is more than 2^64",
+    return tn_fail_at(error, TN_OVERFLOW, entry->position, "the width of layer \"%.100s\" is more than 2^64",
                       entry->name);
 }
 
@@ -295,28 +295,29 @@ static tn_status unknown_kind(const tn_yaml *kind, tn_error *error) {
     for (size_t i = 0; i < tn_layer_kind_count; i++) names[i] = tn_layer_kinds[i].name;
     const char *near = tn_suggest(kind->text, names, tn_layer_kind_count);
     if (near)
-        return tn_fail_at(error, TN_INPUT, kind->at, "no layer is of kind \"%.100s\"; did you mean %s?",
+        return tn_fail_at(error, TN_INPUT, kind->position, "no layer is of kind \"%.100s\"; did you mean %s?",
                           kind->text, near);
     tn_buffer list = {0};
     tn_layer_kind_list(&list);
     tn_status status = list.status;
     if (status == TN_OK)
-        status = tn_fail_at(error, TN_INPUT, kind->at, "no layer is of kind \"%.100s\"; kinds are %.400s",
-                            kind->text, list.data);
+        status = tn_fail_at(error, TN_INPUT, kind->position,
+                            "no layer is of kind \"%.100s\"; kinds are %.400s", kind->text, list.data);
     tn_buffer_free(&list);
     return status;
 }
 
 static tn_status read_kind(const tn_yaml *node, const tn_layer_kind **kind, tn_error *error) {
     if (node->kind != TN_YAML_MAPPING)
-        return tn_fail_at(error, TN_INPUT, node->at,
+        return tn_fail_at(error, TN_INPUT, node->position,
                           "a layer must be a mapping, such as {name: query, kind: linear, outputs: 768}");
     const tn_yaml *given = tn_yaml_get(node, "kind");
     if (!given)
-        return tn_fail_at(error, TN_INPUT, node->at,
+        return tn_fail_at(error, TN_INPUT, node->position,
                           "key \"kind\" of a layer is missing; add kind: linear, attention, block, ...");
     if (given->kind != TN_YAML_SCALAR)
-        return tn_fail_at(error, TN_INPUT, given->at, "\"kind\" of a layer must be one name, such as linear");
+        return tn_fail_at(error, TN_INPUT, given->position,
+                          "\"kind\" of a layer must be one name, such as linear");
     *kind = find_kind(given->text);
     return *kind ? TN_OK : unknown_kind(given, error);
 }
@@ -331,6 +332,6 @@ tn_status tn_layer_entry_decode(const tn_yaml *node, tn_arena *arena, tn_layer_e
         .name = name, .size = sizeof *entry, .field = kind->field, .count = kind->fields};
     TN_TRY(tn_schema_decode(&schema, node, arena, entry, error));
     entry->kind = kind;
-    entry->at = node->at;
+    entry->position = node->position;
     return tn_model_name_check(entry->name, entry->name_at, "layer", error);
 }

@@ -34,7 +34,7 @@ typedef struct tn_layer_entry {
     const char *tied; /* the embedding whose table is its matrix; NULL: none */
     const tn_yaml *layers;
     tn_model_activations activations; /* of a block */
-    tn_position at, name_at, input_at, weight_at, tied_at, heads_at, kv_heads_at, causal_at;
+    tn_position position, name_at, input_at, weight_at, tied_at, heads_at, kv_heads_at, causal_at;
 } tn_layer_entry;
 
 typedef struct tn_layer_kind {

@@ -24,11 +24,11 @@ static const char *factors_text(const uint64_t *factor, uint32_t d, char text[FA
 }
 
 /* Adds the place to an error that has none. */
-static tn_status placed(tn_status status, tn_position at, const char *name, tn_error *error) {
+static tn_status placed(tn_status status, tn_position position, const char *name, tn_error *error) {
     if (status != TN_INPUT && status != TN_LIMIT && status != TN_OVERFLOW) return status;
     if (!error || error->line) return status;
     tn_error inner = *error;
-    return tn_fail_at(error, status, at, "weight \"%.100s\": %.800s", name, inner.message);
+    return tn_fail_at(error, status, position, "weight \"%.100s\": %.800s", name, inner.message);
 }
 
 static tn_status take_factors(const tn_weight_entry *entry, tn_weight *weight, tn_error *error) {
@@ -79,7 +79,7 @@ static tn_status decode_weight(const tn_weight_entry *entry, tn_weight_use *use,
                            .entry.flow = (tn_flow_name)entry->flow,
                            .own_flow = entry->flow_at.line > 0,
                            .first_layer = TN_NONE,
-                           .at = entry->format_at,
+                           .position = entry->format_at,
                            .m_at = entry->m_at.line ? entry->m_at : entry->format_at,
                            .n_at = entry->n_at.line ? entry->n_at : entry->format_at,
                            .flow_at = entry->flow_at};
@@ -102,16 +102,16 @@ tn_status tn_named_weights_decode(const tn_item_list *entries, tn_arena *arena, 
     return TN_OK;
 }
 
-static tn_status unknown_weight(const tn_model *model, const char *name, tn_position at, tn_arena *arena,
-                                tn_error *error) {
+static tn_status unknown_weight(const tn_model *model, const char *name, tn_position position,
+                                tn_arena *arena, tn_error *error) {
     const char **names;
     TN_TRY(TN_NEW(arena, model->weights, &names, error));
     for (size_t i = 0; i < model->weights; i++) names[i] = model->weight[i].entry.name;
     const char *near = tn_suggest(name, names, model->weights);
     if (near)
-        return tn_fail_at(error, TN_INPUT, at, "no weight is called \"%.100s\"; did you mean \"%.100s\"?",
-                          name, near);
-    return tn_fail_at(error, TN_INPUT, at, "no weight is called \"%.100s\"; add it to `weights`", name);
+        return tn_fail_at(error, TN_INPUT, position,
+                          "no weight is called \"%.100s\"; did you mean \"%.100s\"?", name, near);
+    return tn_fail_at(error, TN_INPUT, position, "no weight is called \"%.100s\"; add it to `weights`", name);
 }
 
 static tn_status product_of(const tn_weight_use *use, const char *key, uint64_t *product, tn_error *error) {
@@ -147,18 +147,19 @@ static tn_status check_factors(const tn_weight_use *use, const tn_layer *layer, 
 tn_status tn_named_weight_check(const tn_model *model, const tn_weight_use *use, tn_error *error) {
     const tn_weight *weight = &use->entry.weight;
     if (weight->format != TN_DENSE)
-        TN_TRY(placed(tn_weight_check(weight, error), use->at, use->entry.name, error));
+        TN_TRY(placed(tn_weight_check(weight, error), use->position, use->entry.name, error));
     if (weight->d > TN_FACTORS_MOST)
-        return tn_fail_at(error, TN_INPUT, use->at, "weight \"%.100s\" has %" PRIu32 " factors; give 1 to %d",
-                          use->entry.name, weight->d, TN_FACTORS_MOST);
+        return tn_fail_at(error, TN_INPUT, use->position,
+                          "weight \"%.100s\" has %" PRIu32 " factors; give 1 to %d", use->entry.name,
+                          weight->d, TN_FACTORS_MOST);
     return check_factors(use, &model->layer[use->first_layer], error);
 }
 
-tn_status tn_named_weight_use(tn_model *model, uint32_t position, const char *name, tn_position at,
+tn_status tn_named_weight_use(tn_model *model, uint32_t position, const char *name, tn_position place,
                               tn_arena *arena, tn_error *error) {
     tn_layer *layer = &model->layer[position];
     uint32_t i = tn_name_index_find(&model->weight_of, name);
-    if (i == TN_NAME_NONE) return unknown_weight(model, name, at, arena, error);
+    if (i == TN_NAME_NONE) return unknown_weight(model, name, place, arena, error);
     tn_weight_use *use = &model->weight[i];
     layer->weight = i;
     bool looked_up = layer->kind->family == TN_LAYER_EMBEDDING;
@@ -173,7 +174,7 @@ tn_status tn_named_weight_use(tn_model *model, uint32_t position, const char *na
     if (use->rows == layer->rows && use->columns == layer->columns && use->looked_up != use->multiplied)
         return TN_OK;
     const tn_layer *first = &model->layer[use->first_layer];
-    return tn_fail_at(error, TN_INPUT, at,
+    return tn_fail_at(error, TN_INPUT, place,
                       "weight \"%.100s\" is %" PRIu64 " x %" PRIu64 " in layer %.100s (%s) and %" PRIu64
                       " x %" PRIu64 " in layer %.100s (%s); give them entries of their own in `weights`",
                       name, use->rows, use->columns, first->name, first->kind->name, layer->rows,
@@ -192,7 +193,7 @@ tn_status tn_named_weights_settle(tn_model *model, tn_flow_name flow, tn_error *
         tn_weight_use *use = &model->weight[i];
         if (use->first_layer == TN_NONE)
             return tn_fail_at(
-                error, TN_INPUT, use->at,
+                error, TN_INPUT, use->position,
                 "weight \"%.100s\" is used by no layer; name it under a layer's `weight` or remove it",
                 use->entry.name);
         if (!use->own_flow) use->entry.flow = named_weight_inherit(use, flow);
@@ -236,12 +237,12 @@ tn_status tn_layer_key(const char *key, tn_arena *arena, bool *found, const char
     return TN_OK;
 }
 
-static tn_status none_matches(const tn_model *model, const char *pattern, bool weightless, tn_position at,
-                              tn_arena *arena, tn_error *error) {
+static tn_status none_matches(const tn_model *model, const char *pattern, bool weightless,
+                              tn_position position, tn_arena *arena, tn_error *error) {
     const char **names;
     size_t count = 0;
     if (weightless)
-        return tn_fail_at(error, TN_INPUT, at,
+        return tn_fail_at(error, TN_INPUT, position,
                           "layer \"%.100s\" names no entry of `weights`, so it has no rank, folding, format "
                           "or flow to choose; give it one",
                           pattern);
@@ -250,12 +251,12 @@ static tn_status none_matches(const tn_model *model, const char *pattern, bool w
         if (model->layer[i].weight != TN_NONE) names[count++] = model->layer[i].name;
     char list[256];
     const char *near = tn_suggest(pattern, names, count);
-    return tn_fail_at(error, TN_INPUT, at, "no layer is called \"%.100s\"; %s%.200s%s", pattern,
+    return tn_fail_at(error, TN_INPUT, position, "no layer is called \"%.100s\"; %s%.200s%s", pattern,
                       near ? "did you mean \"" : "those with a weight are ",
                       near ? near : tn_name_list(names, count, list, sizeof list), near ? "\"?" : "");
 }
 
-tn_status tn_layers_match(const tn_model *model, const char *pattern, tn_position at, tn_arena *arena,
+tn_status tn_layers_match(const tn_model *model, const char *pattern, tn_position position, tn_arena *arena,
                           size_t **layer, size_t *count, tn_error *error) {
     bool weightless = false;
     *count = 0;
@@ -267,7 +268,7 @@ tn_status tn_layers_match(const tn_model *model, const char *pattern, tn_positio
         else
             weightless = true;
     }
-    return *count ? TN_OK : none_matches(model, pattern, weightless, at, arena, error);
+    return *count ? TN_OK : none_matches(model, pattern, weightless, position, arena, error);
 }
 
 /* ---- entries of their own ---- */
@@ -287,18 +288,18 @@ static tn_status make_room(tn_model *model, tn_arena *arena, tn_error *error) {
 }
 
 tn_status tn_model_split(tn_model *model, size_t layer, tn_arena *arena, size_t *weight, tn_error *error) {
-    tn_layer *of = &model->layer[layer];
-    *weight = of->weight;
-    if (model->weight[of->weight].is_copy) return TN_OK;
+    tn_layer *this_layer = &model->layer[layer];
+    *weight = this_layer->weight;
+    if (model->weight[this_layer->weight].is_copy) return TN_OK;
     TN_TRY(make_room(model, arena, error));
     tn_weight_use *made = &model->weight[model->weights];
-    *made = model->weight[of->weight];
-    made->entry.name = of->name;
-    made->base = of->weight;
+    *made = model->weight[this_layer->weight];
+    made->entry.name = this_layer->name;
+    made->base = this_layer->weight;
     made->is_copy = true;
     made->first_layer = (uint32_t)layer;
-    tn_name_index_add(&model->weight_of, of->name, (uint32_t)model->weights);
-    of->weight = (uint32_t)model->weights;
+    tn_name_index_add(&model->weight_of, this_layer->name, (uint32_t)model->weights);
+    this_layer->weight = (uint32_t)model->weights;
     *weight = model->weights++;
     return TN_OK;
 }
@@ -322,75 +323,78 @@ size_t tn_model_weight_base(const tn_model *model, size_t weight) {
 
 /* ---- overrides ---- */
 
-static tn_status refuse(tn_status status, const tn_override *of, tn_position at, tn_error *error) {
+static tn_status refuse(tn_status status, const tn_override *override, tn_position position,
+                        tn_error *error) {
     if (status == TN_OK || !error || error->line) return status;
     tn_error why = *error;
-    return tn_fail_at(error, status, at, "override of \"%.100s\": %.800s", of->name, why.message);
+    return tn_fail_at(error, status, position, "override of \"%.100s\": %.800s", override->name, why.message);
 }
 
-static tn_status set_folding(const tn_override *of, tn_weight *weight, tn_error *error) {
+static tn_status set_folding(const tn_override *override, tn_weight *weight, tn_error *error) {
     tn_folding m, n;
     uint64_t product;
-    const char *rest = tn_folding_read(of->folding, &m, &product);
+    const char *rest = tn_folding_read(override->folding, &m, &product);
     rest = rest && *rest == ',' ? tn_folding_read(rest + 1, &n, &product) : NULL;
     if (!rest || *rest || m.d != n.d)
-        return tn_fail_at(error, TN_INPUT, of->folding_at,
+        return tn_fail_at(error, TN_INPUT, override->folding_at,
                           "\"%.100s\" is no folding; write both sides with equally many factors, as "
                           "\"12x8x8,8x8x12\"",
-                          of->folding);
+                          override->folding);
     tn_weight_reshape(weight, weight->format, m.d, m.factor, n.factor);
     return TN_OK;
 }
 
 /* A new format or folding has other bonds, so the rank is spread anew: the given one, else the greatest there was. */
-static tn_status set_ranks(const tn_override *of, uint64_t greatest, tn_weight *weight, tn_error *error) {
-    uint64_t rank = of->rank.count == 1 ? of->rank.item[0] : greatest;
-    if (of->rank.count <= 1) return tn_weight_set_rank(weight, rank, error);
-    if (of->rank.count > TN_RANKS_MOST)
+static tn_status set_ranks(const tn_override *override, uint64_t greatest, tn_weight *weight,
+                           tn_error *error) {
+    uint64_t rank = override->rank.count == 1 ? override->rank.item[0] : greatest;
+    if (override->rank.count <= 1) return tn_weight_set_rank(weight, rank, error);
+    if (override->rank.count > TN_RANKS_MOST)
         return tn_fail(error, TN_INPUT, "%zu ranks; give one, or the %" PRIu32 " of the format",
-                       of->rank.count, tn_weight_rank_count(weight));
-    weight->rank_count = (uint32_t)of->rank.count;
-    memcpy(weight->rank, of->rank.item, of->rank.count * sizeof *weight->rank);
+                       override->rank.count, tn_weight_rank_count(weight));
+    weight->rank_count = (uint32_t) override->rank.count;
+    memcpy(weight->rank, override->rank.item, override->rank.count * sizeof *weight->rank);
     return tn_weight_check(weight, error);
 }
 
-static tn_status apply(const tn_override *of, tn_flow_name flow, tn_weight_use *use, tn_error *error) {
+static tn_status apply(const tn_override *override, tn_flow_name flow, tn_weight_use *use, tn_error *error) {
     tn_weight *weight = &use->entry.weight;
     const uint64_t greatest = tn_weight_greatest_rank(weight);
-    if (of->format_at.line) tn_weight_reshape(weight, (tn_format)of->format, weight->d, weight->m, weight->n);
-    if (of->folding_at.line) TN_TRY(set_folding(of, weight, error));
+    if (override->format_at.line)
+        tn_weight_reshape(weight, (tn_format) override->format, weight->d, weight->m, weight->n);
+    if (override->folding_at.line) TN_TRY(set_folding(override, weight, error));
     if (weight->d == 0 && weight->format != TN_DENSE)
-        return tn_fail_at(error, TN_INPUT, of->format_at.line ? of->format_at : of->rank_at,
+        return tn_fail_at(error, TN_INPUT, override->format_at.line ? override->format_at : override->rank_at,
                           "weight \"%.100s\" has no folding; format %s needs one: folding: \"12x8x8,8x8x12\"",
                           use->entry.name, tn_format_names[weight->format]);
-    if (of->format_at.line || of->folding_at.line || of->rank_at.line)
+    if (override->format_at.line || override->folding_at.line || override->rank_at.line)
         if (weight->format != TN_DENSE)
-            TN_TRY(refuse(set_ranks(of, greatest, weight, error), of,
-                          of->rank_at.line ? of->rank_at : of->folding_at, error));
-    if (of->flow_at.line) {
-        use->entry.flow = (tn_flow_name)of->flow;
-        use->flow_at = of->flow_at;
+            TN_TRY(refuse(set_ranks(override, greatest, weight, error), override,
+                          override->rank_at.line ? override->rank_at : override->folding_at, error));
+    if (override->flow_at.line) {
+        use->entry.flow = (tn_flow_name) override->flow;
+        use->flow_at = override->flow_at;
         use->own_flow = true;
     } else if (!use->own_flow) {
         use->entry.flow = named_weight_inherit(use, flow);
     }
-    if (of->folding_at.line) use->m_at = use->n_at = use->at = of->folding_at;
+    if (override->folding_at.line) use->m_at = use->n_at = use->position = override->folding_at;
     return TN_OK;
 }
 
 tn_status tn_overrides_apply(const tn_item_list *overrides, tn_flow_name flow, tn_arena *arena,
                              tn_model *model, tn_error *error) {
-    const tn_override *of = overrides->item;
-    for (size_t i = 0; i < overrides->count; i++, of++) {
+    const tn_override *override = overrides->item;
+    for (size_t i = 0; i < overrides->count; i++, override++) {
         size_t *layer, count, weight;
-        tn_position at = of->rank_at.line      ? of->rank_at
-                         : of->folding_at.line ? of->folding_at
-                         : of->format_at.line  ? of->format_at
-                                               : of->flow_at;
-        TN_TRY(tn_layers_match(model, of->name, at, arena, &layer, &count, error));
+        tn_position position = override->rank_at.line      ? override->rank_at
+                               : override->folding_at.line ? override->folding_at
+                               : override->format_at.line  ? override->format_at
+                                                           : override->flow_at;
+        TN_TRY(tn_layers_match(model, override->name, position, arena, &layer, &count, error));
         for (size_t k = 0; k < count; k++) {
             TN_TRY(tn_model_split(model, layer[k], arena, &weight, error));
-            TN_TRY(apply(of, flow, &model->weight[weight], error));
+            TN_TRY(apply(override, flow, &model->weight[weight], error));
             TN_TRY(tn_named_weight_check(model, &model->weight[weight], error));
         }
     }

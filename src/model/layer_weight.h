@@ -30,7 +30,7 @@ tn_status tn_layer_key(const char *key, tn_arena *arena, bool *found, const char
 
 /* The layers that PATTERN means, of those that name a weight: places in the model, *count at least 1. TN_INPUT
  * where there is none, with the nearest name. */
-tn_status tn_layers_match(const tn_model *model, const char *pattern, tn_position at, tn_arena *arena,
+tn_status tn_layers_match(const tn_model *model, const char *pattern, tn_position position, tn_arena *arena,
                           size_t **layer, size_t *count, tn_error *error);
 
 /* Gives the layer at that place an entry of its own, if it has none; *weight = the entry's place. */

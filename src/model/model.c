@@ -77,13 +77,14 @@ tn_status tn_model_vary(const tn_yaml *root, const char *const *set, size_t set_
 
 /* A policy of blocks says nothing where there are none. */
 static tn_status refuse_no_block(const tn_model *model, tn_error *error) {
-    const tn_model_activations *of = &model->keys.activations;
-    bool reversible = of->policy == TN_ACTIVATIONS_REVERSIBLE,
-         by_blocks = reversible || (of->policy == TN_ACTIVATIONS_RECOMPUTE && of->segments == 0);
+    const tn_model_activations *activations = &model->keys.activations;
+    bool reversible = activations->policy == TN_ACTIVATIONS_REVERSIBLE,
+         by_blocks =
+             reversible || (activations->policy == TN_ACTIVATIONS_RECOMPUTE && activations->segments == 0);
     for (uint32_t i = 0; i < model->layers && by_blocks; i++)
         by_blocks = model->layer[i].repetition == TN_NONE;
-    if (!by_blocks || of->policy_at.line == 0) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, of->policy_at,
+    if (!by_blocks || activations->policy_at.line == 0) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, activations->policy_at,
                       reversible
                           ? "policy reversible is of blocks, and the model has none; give its layers as a "
                             "block of couplings, or another policy"
@@ -94,7 +95,7 @@ static tn_status refuse_no_block(const tn_model *model, tn_error *error) {
 /* Of keys that other rooms read. */
 static tn_status check_mapping(const char *key, const tn_yaml *node, tn_error *error) {
     if (!node || node->kind == TN_YAML_MAPPING) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, node->at, "key \"%s\" must be a mapping of keys to values", key);
+    return tn_fail_at(error, TN_INPUT, node->position, "key \"%s\" must be a mapping of keys to values", key);
 }
 
 tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model, tn_error *error) {
@@ -102,7 +103,7 @@ tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model
     const tn_yaml *kind = root->kind == TN_YAML_MAPPING ? tn_yaml_get(root, "kind") : NULL;
     if (kind && kind->kind == TN_YAML_SCALAR && strcmp(kind->text, "language-model") == 0)
         return tn_fail_at(
-            error, TN_INPUT, kind->at,
+            error, TN_INPUT, kind->position,
             "this is a language-model alone, which `tenfold finetune` counts and prices; a model of "
             "kind model is needed here");
     TN_TRY(TN_NEW(arena, 1, &made, error));
@@ -131,9 +132,9 @@ tn_status tn_model_copy(const tn_model *model, tn_arena *arena, tn_model **copy,
 
 tn_status tn_model_change(const tn_model *model, const char *keys, tn_arena *arena, tn_model **changed,
                           tn_error *error) {
-    tn_yaml *over, *merged;
-    TN_TRY(tn_yaml_parse("a model's keys", keys, strlen(keys), arena, &over, error));
-    TN_TRY(tn_yaml_merge(model->root, over, arena, &merged, error));
+    tn_yaml *override, *merged;
+    TN_TRY(tn_yaml_parse("a model's keys", keys, strlen(keys), arena, &override, error));
+    TN_TRY(tn_yaml_merge(model->root, override, arena, &merged, error));
     TN_TRY(tn_model_decode(merged, arena, changed, error));
     TN_TRY(tn_model_split_like(*changed, model, arena, error));
     for (size_t i = 0; i < model->weights; i++) *tn_model_weight_at(*changed, i) = model->weight[i].entry;

@@ -35,9 +35,9 @@ static const tn_field weight_fields[] = {
 static const tn_schema weight_schema = TN_SCHEMA("weight", tn_weight_entry, weight_fields);
 
 static const tn_field predicted_fields[] = {
-    TN_KEY(COUNT, tn_model_predicted, per,
-           "steps that predict gradients, for every `true` that compute them; 0: none", TN_DEFAULT("0"),
-           TN_WITHIN(0, 1000000)),
+    TN_KEY_AS("per", COUNT, tn_model_predicted, period,
+              "steps that predict gradients, for every `true` that compute them; 0: none", TN_DEFAULT("0"),
+              TN_WITHIN(0, 1000000)),
     TN_KEY_AS("true", COUNT, tn_model_predicted, truly,
               "steps with a backward pass, in which predictors learn", TN_DEFAULT("1"),
               TN_WITHIN(1, 1000000)),
@@ -274,11 +274,11 @@ void tn_model_file_document(tn_buffer *out) {
     tn_schema_document(&precision_schema, out);
 }
 
-tn_status tn_model_name_check(const char *name, tn_position at, const char *what, tn_error *error) {
+tn_status tn_model_name_check(const char *name, tn_position position, const char *what, tn_error *error) {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
     if (name[0] && name[strspn(name, allowed)] == '\0') return TN_OK;
-    return tn_fail_at(error, TN_INPUT, at, "%s name \"%.100s\"; use letters, digits, - and _ only", what,
-                      name);
+    return tn_fail_at(error, TN_INPUT, position, "%s name \"%.100s\"; use letters, digits, - and _ only",
+                      what, name);
 }
 
 static const char formats_known[] = "fp32, fp16, bf16, int16, int8, fixedBITS,FRACTION such as fixed16,8, "
@@ -286,13 +286,13 @@ static const char formats_known[] = "fp32, fp16, bf16, int16, int8, fixedBITS,FR
                                     "bfp16,8,4, oliveBITS such as olive4, or oliveBITS,mse";
 
 /* A format by its name; what is absent becomes `fallback`. */
-static tn_status read_format(const char *text, tn_position at, const char *key,
+static tn_status read_format(const char *text, tn_position position, const char *key,
                              const tn_number_format *fallback, tn_number_format *format, tn_error *error) {
     *format = *fallback;
     if (!text || tn_number_format_read(text, format, NULL) == TN_OK) return TN_OK;
     static const char *const names[] = {"fp32", "fp16", "bf16", "int16", "int8"};
     const char *near = tn_suggest(text, names, sizeof names / sizeof *names);
-    return tn_fail_at(error, TN_INPUT, at, "\"%s\" is %.100s%s%s%s It must be %s", key, text,
+    return tn_fail_at(error, TN_INPUT, position, "\"%s\" is %.100s%s%s%s It must be %s", key, text,
                       near ? "; did you mean " : ".", near ? near : "", near ? "?" : "", formats_known);
 }
 
@@ -305,10 +305,10 @@ static tn_status decode_precision(const tn_yaml *node, tn_arena *arena, tn_model
     if (node && node->kind == TN_YAML_MAPPING)
         TN_TRY(tn_schema_decode(&precision_schema, node, arena, &entry, error));
     else if (node && node->kind == TN_YAML_SCALAR)
-        entry = (precision_entry){.accumulate = node->text, .accumulate_at = node->at};
+        entry = (precision_entry){.accumulate = node->text, .accumulate_at = node->position};
     else if (node)
         return tn_fail_at(
-            error, TN_INPUT, node->at,
+            error, TN_INPUT, node->position,
             "\"precision\" is a list; it must be %s, or a mapping such as {products: \"bfp16,8,4\"}",
             formats_known);
     const char *key = node && node->kind == TN_YAML_SCALAR ? "precision" : "accumulate";
@@ -322,20 +322,22 @@ static tn_status decode_precision(const tn_yaml *node, tn_arena *arena, tn_model
 }
 
 /* Segments without a policy mean to recompute; budget and policy optimal belong together. */
-static tn_status settle_activations(tn_model_activations *of, tn_position at, tn_error *error) {
-    if (!of->policy_at.line && of->segments > 0) of->policy = TN_ACTIVATIONS_RECOMPUTE;
-    if (of->segments > 0 && of->policy != TN_ACTIVATIONS_RECOMPUTE)
-        return tn_fail_at(error, TN_INPUT, of->segments_at,
+static tn_status settle_activations(tn_model_activations *activations, tn_position position,
+                                    tn_error *error) {
+    if (!activations->policy_at.line && activations->segments > 0)
+        activations->policy = TN_ACTIVATIONS_RECOMPUTE;
+    if (activations->segments > 0 && activations->policy != TN_ACTIVATIONS_RECOMPUTE)
+        return tn_fail_at(error, TN_INPUT, activations->segments_at,
                           "segments belong to policy recompute; leave them out, or the policy");
-    if (of->policy == TN_ACTIVATIONS_OPTIMAL && !of->budget_at.line)
-        return tn_fail_at(error, TN_INPUT, of->policy_at.line ? of->policy_at : at,
+    if (activations->policy == TN_ACTIVATIONS_OPTIMAL && !activations->budget_at.line)
+        return tn_fail_at(error, TN_INPUT, activations->policy_at.line ? activations->policy_at : position,
                           "policy optimal needs activations.budget_bytes, the most that may be kept");
     return TN_OK;
 }
 
 tn_status tn_model_file_decode(const tn_yaml *root, tn_arena *arena, tn_model_file *file, tn_error *error) {
     TN_TRY(tn_schema_decode(&tn_model_schema, root, arena, file, error));
-    TN_TRY(settle_activations(&file->activations, root->at, error));
+    TN_TRY(settle_activations(&file->activations, root->position, error));
     TN_TRY(read_format(file->schedule.narrow_text, file->schedule.narrow_at, "narrow", &tn_fp32,
                        &file->schedule.narrow, error));
     TN_TRY(decode_precision(file->precision_node, arena, file, error));

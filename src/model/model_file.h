@@ -61,7 +61,7 @@ typedef struct tn_model_sparsity {
 /* Of every per + truly steps of a run, from step `warmup` on, the last `per` predict gradients instead of a backward
  * pass; per 0: none does. */
 typedef struct tn_model_predicted {
-    uint64_t per, truly, predictor, warmup_steps;
+    uint64_t period, truly, predictor, warmup_steps;
     double rate;
 } tn_model_predicted;
 
@@ -111,7 +111,7 @@ typedef struct tn_model_file {
 tn_status tn_model_file_decode(const tn_yaml *root, tn_arena *arena, tn_model_file *file, tn_error *error);
 
 /* Refuses names that paths can't hold: letters, digits, - and _, at least one. `what` is "layer", ... */
-tn_status tn_model_name_check(const char *name, tn_position at, const char *what, tn_error *error);
+tn_status tn_model_name_check(const char *name, tn_position position, const char *what, tn_error *error);
 
 /* Appends the tables of the keys above the layers. */
 void tn_model_file_document(tn_buffer *out);

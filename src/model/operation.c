@@ -235,21 +235,21 @@ static void add_paths(paths *all, const paths *more) {
 }
 
 static void find_paths(const tn_formula *formula, tn_pass *pass) {
-    paths to[TN_FORMULA_NODES], longest = {0};
+    paths target[TN_FORMULA_NODES], longest = {0};
     for (uint32_t i = 0; i < formula->nodes; i++) {
         const tn_formula_node *node = &formula->node[i];
         const tn_operator kind = tn_node_operator(node->kind);
-        to[i] = (paths){.count = 1};
+        target[i] = (paths){.count = 1};
         if (node->kind > TN_NODE_ELSEWHERE) {
-            to[i] = to[node->in[0]];
-            add_paths(&to[i], &to[node->in[1]]);
+            target[i] = target[node->subject[0]];
+            add_paths(&target[i], &target[node->subject[1]]);
         }
         if (kind == TN_OPERATORS) continue;
         pass->operators[kind]++;
-        for (uint8_t p = 0; p < to[i].count; p++) to[i].path[p][kind]++;
+        for (uint8_t p = 0; p < target[i].count; p++) target[i].path[p][kind]++;
     }
     for (int o = 0; o < TN_FORMULA_OUTPUTS; o++)
-        if (formula->output[o] != UINT32_MAX) add_paths(&longest, &to[formula->output[o]]);
+        if (formula->output[o] != UINT32_MAX) add_paths(&longest, &target[formula->output[o]]);
     pass->paths = longest.count;
     memcpy(pass->series, longest.path, sizeof pass->series);
 }

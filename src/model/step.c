@@ -13,14 +13,15 @@
 #include <string.h>
 
 uint32_t tn_step_sorts(const tn_model *model) {
-    if (model->keys.predicted_gradients.per > 0) return TN_PREDICTING_SORTS;
+    if (model->keys.predicted_gradients.period > 0) return TN_PREDICTING_SORTS;
     return model->keys.exit.count > 1 ? (uint32_t)model->keys.exit.count : 1;
 }
 
 double tn_step_sort_share(const tn_model *model, uint32_t sort) {
-    const tn_model_predicted *of = &model->keys.predicted_gradients;
-    if (of->per > 0)
-        return (double)(sort == TN_SORT_TRUE ? of->truly : of->per) / ((double)of->per + (double)of->truly);
+    const tn_model_predicted *predicted = &model->keys.predicted_gradients;
+    if (predicted->period > 0)
+        return (double)(sort == TN_SORT_TRUE ? predicted->truly : predicted->period) /
+               ((double)predicted->period + (double)predicted->truly);
     return model->keys.exit.count > 1 ? model->keys.exit.item[sort] : 1;
 }
 
@@ -47,16 +48,17 @@ bool tn_array_is_predictor(const tn_array *array) {
 
 tn_status tn_step_array_name(const tn_step *step, uint32_t array, tn_arena *arena, const char **name,
                              tn_error *error) {
-    const tn_array *of = &step->array[array];
-    const char *layer = step->layer[of->layer].name;
-    const char *suffix = of->role == TN_ARRAY_GRADIENT                                  ? ".gradient"
-                         : of->role == TN_ARRAY_OPTIMIZER && !tn_array_is_predictor(of) ? ".state"
-                         : of->is_part                                                  ? ".part"
-                         : of->is_again                                                 ? ".again"
-                                                                                        : "";
+    const tn_array *this_array = &step->array[array];
+    const char *layer = step->layer[this_array->layer].name;
+    const char *suffix = this_array->role == TN_ARRAY_GRADIENT ? ".gradient"
+                         : this_array->role == TN_ARRAY_OPTIMIZER && !tn_array_is_predictor(this_array)
+                             ? ".state"
+                         : this_array->is_part  ? ".part"
+                         : this_array->is_again ? ".again"
+                                                : "";
     char number[24] = "", exit[24] = "";
-    if (of->number) snprintf(number, sizeof number, "%" PRIu32, of->number);
-    if (of->exit) snprintf(exit, sizeof exit, ".exit%" PRIu32, of->exit);
-    return tn_arena_format(arena, name, error, "%s.%s%s%s%s", layer, tn_array_part_names[of->part], number,
-                           suffix, exit);
+    if (this_array->number) snprintf(number, sizeof number, "%" PRIu32, this_array->number);
+    if (this_array->exit) snprintf(exit, sizeof exit, ".exit%" PRIu32, this_array->exit);
+    return tn_arena_format(arena, name, error, "%s.%s%s%s%s", layer, tn_array_part_names[this_array->part],
+                           number, suffix, exit);
 }

@@ -99,7 +99,7 @@ enum { TN_OPERATION_READS = 4, TN_OPERATION_WRITES = 2, TN_PRODUCT_OPERANDS = 2 
  * width; the predictor's own matrices width x before x behind and width x left x right. Its products are named by what
  * they make. */
 typedef struct tn_predictor {
-    uint64_t width, before, rows, behind, left, right;
+    uint64_t width, leading, rows, trailing, left, right;
 } tn_predictor;
 
 /* A look-up of the tokens and heads that stay (step/pruning.c): of every `from_tokens` rows `tokens`, of the `heads` parts of

@@ -235,10 +235,10 @@ tn_status tn_phases_figure(const tn_step *step, const tn_explanation *why, tn_ar
     for (uint32_t i = 0; i < why->items; i++) {
         const tn_timeline_item *item = &why->item[i];
         const tn_operation *operation = &step->operation[item->operation];
-        layer_line *of = line_of(line, &lines, step->layer[operation->layer].name);
+        layer_line *entry = line_of(line, &lines, step->layer[operation->layer].name);
         double ms = per_cycle * (double)(item->finish - item->start);
-        of->ms[operation->phase] += ms;
-        of->all += ms;
+        entry->ms[operation->phase] += ms;
+        entry->all += ms;
     }
     if (lines) qsort(line, lines, sizeof *line, by_time);
     double most = 0;

@@ -15,45 +15,45 @@
 enum { FEWEST = 3, FEW = 8, DIGITS = 9 };
 static const double margin = 0.04; /* of the axis, on both sides */
 
-static void add(tn_ticks *of, double at) {
-    const double slack = 1e-9 * fmax(fabs(of->least), fabs(of->most));
-    if (at >= of->least - slack && at <= of->most + slack) {
-        if (of->count < TN_TICKS_MOST) of->at[of->count] = at;
-        of->count++;
+static void add(tn_ticks *ticks, double point) {
+    const double slack = 1e-9 * fmax(fabs(ticks->least), fabs(ticks->most));
+    if (point >= ticks->least - slack && point <= ticks->most + slack) {
+        if (ticks->count < TN_TICKS_MOST) ticks->value[ticks->count] = point;
+        ticks->count++;
     }
 }
 
 /* The least step of 1, 2, 5 x 10^n with at most FEW marks. */
-static void linear(tn_ticks *of) {
+static void linear(tn_ticks *ticks) {
     static const double multiple[] = {1, 2, 5};
-    double width = of->most - of->least, power = floor(log10(width)) - 1;
+    double width = ticks->most - ticks->least, power = floor(log10(width)) - 1;
     for (int i = 0;; i++) {
         double step = multiple[i % 3] * pow(10, power + i / 3);
-        double first = ceil(of->least / step - 1e-9), last = floor(of->most / step + 1e-9);
+        double first = ceil(ticks->least / step - 1e-9), last = floor(ticks->most / step + 1e-9);
         if (last - first + 1 > FEW) continue;
-        of->count = 0;
-        for (double k = first; k <= last; k++) add(of, k * step);
+        ticks->count = 0;
+        for (double k = first; k <= last; k++) add(ticks, k * step);
         return;
     }
 }
 
 /* Powers of ten times the digits, every so many decades. */
-static void decades(tn_ticks *of, const double *digit, int digits, double every) {
-    double first = floor(log10(of->least) / every) * every;
-    of->count = 0;
-    for (double power = first; power <= log10(of->most) + 1e-9; power += every)
-        for (int i = 0; i < digits; i++) add(of, digit[i] * pow(10, power));
+static void decades(tn_ticks *ticks, const double *digit, int digits, double every) {
+    double first = floor(log10(ticks->least) / every) * every;
+    ticks->count = 0;
+    for (double power = first; power <= log10(ticks->most) + 1e-9; power += every)
+        for (int i = 0; i < digits; i++) add(ticks, digit[i] * pow(10, power));
 }
 
-static void logarithmic(tn_ticks *of) {
+static void logarithmic(tn_ticks *ticks) {
     static const double one[] = {1}, some[] = {1, 2, 5}, all[DIGITS] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
     for (double every = 1; every <= 256; every *= 2) {
-        decades(of, one, 1, every);
-        if (of->count <= FEW) break;
+        decades(ticks, one, 1, every);
+        if (ticks->count <= FEW) break;
     }
-    if (of->count < FEWEST) decades(of, some, 3, 1);
-    if (of->count < FEWEST) decades(of, all, DIGITS, 1);
-    if (of->count < FEWEST) linear(of);
+    if (ticks->count < FEWEST) decades(ticks, some, 3, 1);
+    if (ticks->count < FEWEST) decades(ticks, all, DIGITS, 1);
+    if (ticks->count < FEWEST) linear(ticks);
 }
 
 tn_ticks tn_ticks_of(double least, double most, bool log) {
@@ -180,12 +180,12 @@ void tn_define_real(tn_buffer *definition, const char *name, double value) {
     tn_buffer_format(definition, "%s = %s\n", name, text);
 }
 
-void tn_define_marks(tn_buffer *definition, const char *axis, const char *const *label, const double *at,
+void tn_define_marks(tn_buffer *definition, const char *axis, const char *const *label, const double *element,
                      size_t count) {
     tn_buffer_format(definition, "set %stics noenhanced (", axis);
     for (size_t i = 0; i < count; i++) {
         char text[32];
-        tn_real_text(at[i], text, sizeof text);
+        tn_real_text(element[i], text, sizeof text);
         if (i) tn_buffer_text(definition, ", ");
         put_script_text(definition, label[i]);
         tn_buffer_format(definition, " %s", text);
@@ -216,19 +216,19 @@ static tn_status read_template(const tn_figure *figure, tn_arena *arena, char **
 /* The words of "# columns: ..." as the head; returns their number. */
 static size_t put_csv_head(const char *body, bool blocks, tn_buffer *out) {
     static const char mark[] = "# columns:";
-    const char *at = strstr(body, mark);
+    const char *cursor = strstr(body, mark);
     size_t columns = 0;
     if (blocks) tn_csv_put(out, "block");
-    at = at ? at + sizeof mark - 1 : "";
+    cursor = cursor ? cursor + sizeof mark - 1 : "";
     for (;;) {
         char name[64];
-        at += strspn(at, " ");
-        size_t length = strcspn(at, " \n");
+        cursor += strspn(cursor, " ");
+        size_t length = strcspn(cursor, " \n");
         if (length == 0 || length >= sizeof name) break;
-        memcpy(name, at, length);
+        memcpy(name, cursor, length);
         name[length] = '\0';
         tn_csv_put(out, name);
-        at += length;
+        cursor += length;
         columns++;
     }
     tn_csv_line(out);
@@ -236,47 +236,47 @@ static size_t put_csv_head(const char *body, bool blocks, tn_buffer *out) {
 }
 
 /* One cell of a data line, quoted or not; returns what follows. */
-static const char *put_csv_cell(const char *at, tn_buffer *cell, tn_buffer *out) {
+static const char *put_csv_cell(const char *cursor, tn_buffer *cell, tn_buffer *out) {
     cell->length = 0;
     tn_buffer_text(cell, "");
-    if (*at == '"') {
-        for (at++; *at && *at != '"' && *at != '\n'; at++) {
-            if (*at == '\\' && at[1]) at++;
-            tn_buffer_bytes(cell, at, 1);
+    if (*cursor == '"') {
+        for (cursor++; *cursor && *cursor != '"' && *cursor != '\n'; cursor++) {
+            if (*cursor == '\\' && cursor[1]) cursor++;
+            tn_buffer_bytes(cell, cursor, 1);
         }
-        at += *at == '"';
+        cursor += *cursor == '"';
     } else {
-        size_t length = strcspn(at, " \n");
-        tn_buffer_bytes(cell, at, length);
-        at += length;
+        size_t length = strcspn(cursor, " \n");
+        tn_buffer_bytes(cell, cursor, length);
+        cursor += length;
     }
     tn_csv_put(out, cell->data ? cell->data : "");
-    return at;
+    return cursor;
 }
 
 /* Lines of fewer cells than `columns` get empty ones. */
 static void put_csv_lines(const char *data, bool blocks, size_t columns, tn_buffer *out) {
     tn_buffer cell = {0};
     uint64_t block = 0;
-    for (const char *at = data; *at;) {
-        if (strncmp(at, "\n\n", 2) == 0) {
+    for (const char *cursor = data; *cursor;) {
+        if (strncmp(cursor, "\n\n", 2) == 0) {
             block++;
-            at += 2;
+            cursor += 2;
             continue;
         }
-        if (*at == '\n' || *at == '#') {
-            at += strcspn(at, "\n");
-            at += *at == '\n';
+        if (*cursor == '\n' || *cursor == '#') {
+            cursor += strcspn(cursor, "\n");
+            cursor += *cursor == '\n';
             continue;
         }
         size_t cells = 0;
         if (blocks) tn_csv_put_count(out, block);
-        for (; *at && *at != '\n'; cells++) {
-            at = put_csv_cell(at, &cell, out);
-            at += strspn(at, " ");
+        for (; *cursor && *cursor != '\n'; cells++) {
+            cursor = put_csv_cell(cursor, &cell, out);
+            cursor += strspn(cursor, " ");
         }
         for (; cells < columns; cells++) tn_csv_put(out, "");
-        at += *at == '\n';
+        cursor += *cursor == '\n';
         tn_csv_line(out);
     }
     if (cell.status != TN_OK) out->status = cell.status;
@@ -351,8 +351,9 @@ static tn_status run(const char *folder, const char *script, const char *picture
 }
 
 static tn_status check_name(const char *path, tn_error *error) {
-    for (const char *at = path; *at; at++)
-        if ((unsigned char)*at < ' ') return tn_fail(error, TN_INPUT, "control character in a figure's name");
+    for (const char *cursor = path; *cursor; cursor++)
+        if ((unsigned char)*cursor < ' ')
+            return tn_fail(error, TN_INPUT, "control character in a figure's name");
     const char *slash = strrchr(path, '/');
     if (!*(slash ? slash + 1 : path)) return tn_fail(error, TN_INPUT, "figure without a name: '%s'", path);
     return TN_OK;

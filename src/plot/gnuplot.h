@@ -30,7 +30,7 @@ enum { TN_TICKS_MOST = 24 };
 typedef struct tn_ticks {
     double least, most; /* of the axis: the range of the values, a little wider */
     size_t count;
-    double at[TN_TICKS_MOST];
+    double value[TN_TICKS_MOST];
 } tn_ticks;
 
 /* For values of `least` to `most`; `log` needs them positive. Equal ones get an axis around them. */
@@ -68,7 +68,7 @@ typedef struct tn_figure {
 void tn_define_text(tn_buffer *definition, const char *name, const char *text);
 void tn_define_real(tn_buffer *definition, const char *name, double value);
 /* Appends the marks of an axis ("x", "y", "cb") at those places. */
-void tn_define_marks(tn_buffer *definition, const char *axis, const char *const *label, const double *at,
+void tn_define_marks(tn_buffer *definition, const char *axis, const char *const *label, const double *element,
                      size_t count);
 /* Appends a text cell for a data file, in double quotes. */
 void tn_figure_cell(tn_buffer *data, const char *text);

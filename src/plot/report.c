@@ -156,12 +156,12 @@ static tn_status put_data(const tn_result *result, const uint64_t *design, tn_ar
 
 /* Inside a script element "<" could end it; in JSON it stands in texts alone. */
 static void put_safely(tn_buffer *page, const tn_buffer *json) {
-    const char *from = json->data, *end = json->data + json->length, *at;
-    for (; (at = memchr(from, '<', (size_t)(end - from))); from = at + 1) {
-        tn_buffer_bytes(page, from, (size_t)(at - from));
+    const char *source = json->data, *end = json->data + json->length, *cursor;
+    for (; (cursor = memchr(source, '<', (size_t)(end - source))); source = cursor + 1) {
+        tn_buffer_bytes(page, source, (size_t)(cursor - source));
         tn_buffer_text(page, "\\u003c");
     }
-    tn_buffer_bytes(page, from, (size_t)(end - from));
+    tn_buffer_bytes(page, source, (size_t)(end - source));
 }
 
 static tn_status read_part(const char *name, tn_arena *arena, char **text, tn_error *error) {
@@ -175,10 +175,10 @@ static tn_status read_part(const char *name, tn_arena *arena, char **text, tn_er
 static tn_status fill_frame(const char *frame, const tn_buffer *json, tn_arena *arena, tn_buffer *page,
                             tn_error *error) {
     static const char open[] = "<!-- ", close[] = " -->";
-    for (const char *at; (at = strstr(frame, open));) {
-        const char *name = at + sizeof open - 1, *end = strstr(name, close), *file;
+    for (const char *cursor; (cursor = strstr(frame, open));) {
+        const char *name = cursor + sizeof open - 1, *end = strstr(name, close), *file;
         char *text;
-        tn_buffer_bytes(page, frame, (size_t)(at - frame));
+        tn_buffer_bytes(page, frame, (size_t)(cursor - frame));
         if (!end) return tn_fail(error, TN_INPUT, "plots/report.html has an open comment");
         TN_TRY(tn_arena_copy_text(arena, name, (size_t)(end - name), &file, error));
         frame = end + sizeof close - 1;

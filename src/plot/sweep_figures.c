@@ -63,70 +63,71 @@ static double greatest_rank(const tn_space *space) {
     return most;
 }
 
-static void put_point(const front_figure *of, double on_chip_bytes, double dsp, double quality,
+static void put_point(const front_figure *plot, double on_chip_bytes, double dsp, double quality,
                       double seconds) {
-    tn_buffer_format(of->data, "%.9g %.9g %.9g %.9g", on_chip_bytes / bytes_per_MiB, dsp,
-                     of->quality->scale * quality, 1e3 * seconds);
+    tn_buffer_format(plot->data, "%.9g %.9g %.9g %.9g", on_chip_bytes / bytes_per_MiB, dsp,
+                     plot->quality->scale * quality, 1e3 * seconds);
 }
 
-static void put_design(const front_figure *of, const tn_result_row *row) {
-    put_point(of, tn_result_value(row, "on_chip_bytes"), tn_result_value(row, "dsp"),
-              tn_result_value(row, of->quality->name), tn_result_value(row, "seconds_per_step"));
-    tn_buffer_format(of->data, " %.9g\n", rank_of(of->result->space, row->id));
+static void put_design(const front_figure *plot, const tn_result_row *row) {
+    put_point(plot, tn_result_value(row, "on_chip_bytes"), tn_result_value(row, "dsp"),
+              tn_result_value(row, plot->quality->name), tn_result_value(row, "seconds_per_step"));
+    tn_buffer_format(plot->data, " %.9g\n", rank_of(plot->result->space, row->id));
 }
 
-static tn_status put_thinned(const front_figure *of, double epsilon, size_t *shown, tn_error *error) {
-    const tn_result *result = of->result;
+static tn_status put_thinned(const front_figure *plot, double epsilon, size_t *shown, tn_error *error) {
+    const tn_result *result = plot->result;
     const tn_space *space = result->space;
     size_t count = result->front_count;
     tn_point *point;
     bool *kept;
-    TN_TRY(tn_result_points(result, of->arena, &point, error));
-    TN_TRY(TN_NEW(of->arena, count, &kept, error));
+    TN_TRY(tn_result_points(result, plot->arena, &point, error));
+    TN_TRY(TN_NEW(plot->arena, count, &kept, error));
     for (size_t i = 0; i < count; i++) kept[i] = point[i].id == result->recommended[0].id;
     TN_TRY(tn_thin(point, count, space->objectives, epsilon, kept, shown, error));
     for (size_t i = 0; i < count; i++)
-        if (kept[i]) put_design(of, &result->front[i]);
+        if (kept[i]) put_design(plot, &result->front[i]);
     return TN_OK;
 }
 
 /* The model with its own formats, ranks, flow and build. */
-static tn_status put_given(const front_figure *of, tn_error *error) {
-    const tn_space *space = tn_space_of(of->result->space, of->result->recommended[0].id);
+static tn_status put_given(const front_figure *plot, tn_error *error) {
+    const tn_space *space = tn_space_of(plot->result->space, plot->result->recommended[0].id);
     tn_design design = {.model = space->model, .device = space->device};
     tn_program_cache *cache;
     tn_priced found;
     uint64_t degrees = 0;
-    TN_TRY(tn_build_decode(tn_model_build(space->model), of->arena, &design.build, error));
+    TN_TRY(tn_build_decode(tn_model_build(space->model), plot->arena, &design.build, error));
     TN_TRY(tn_program_cache_new(&cache, error));
-    tn_status status = tn_design_price(&design, NULL, cache, of->arena, &found, error);
+    tn_status status = tn_design_price(&design, NULL, cache, plot->arena, &found, error);
     if (status == TN_OK) status = tn_varied_degrees_of_freedom(space, found.step, &degrees, error);
     if (status == TN_OK) {
-        bool counted = strcmp(of->quality->name, "degrees_of_freedom") == 0;
-        put_point(of, (double)found.price.on_chip_bytes, (double)found.price.used.dsp,
+        bool counted = strcmp(plot->quality->name, "degrees_of_freedom") == 0;
+        put_point(plot, (double)found.price.on_chip_bytes, (double)found.price.used.dsp,
                   counted ? (double)degrees : NAN, found.price.seconds_per_step);
-        tn_buffer_text(of->data, "\n");
+        tn_buffer_text(plot->data, "\n");
     }
     tn_program_cache_free(cache);
     return status;
 }
 
 /* Lines at what is published of a design itself; 0: nothing is. */
-static void define_published(const front_figure *of, const tn_claimed_design *design) {
-    bool known = design && of->quality == &qualities[0];
-    tn_define_real(of->definition, "published_MiB", design ? design->on_chip_bytes / bytes_per_MiB : 0);
-    tn_define_real(of->definition, "published_dsp", design ? design->dsp : 0);
-    tn_define_real(of->definition, "published_quality", known ? of->quality->scale * design->accuracy : 0);
-    tn_define_real(of->definition, "published_ms", design ? 1e3 * design->seconds_per_step : 0);
+static void define_published(const front_figure *plot, const tn_claimed_design *design) {
+    bool known = design && plot->quality == &qualities[0];
+    tn_define_real(plot->definition, "published_MiB", design ? design->on_chip_bytes / bytes_per_MiB : 0);
+    tn_define_real(plot->definition, "published_dsp", design ? design->dsp : 0);
+    tn_define_real(plot->definition, "published_quality",
+                   known ? plot->quality->scale * design->accuracy : 0);
+    tn_define_real(plot->definition, "published_ms", design ? 1e3 * design->seconds_per_step : 0);
 }
 
 /* The designs of the publication that the space has, as they cost here; without any the model as given. */
-static tn_status put_published(const front_figure *of, const tn_claims *claims, tn_error *error) {
-    const tn_space *space = of->result->space;
+static tn_status put_published(const front_figure *plot, const tn_claims *claims, tn_error *error) {
+    const tn_space *space = plot->result->space;
     const tn_quantity *quality;
     const tn_claimed_design *last = NULL;
     tn_evaluator *evaluator;
-    TN_TRY(tn_quantity_find(of->quality->name, (tn_position){0}, &quality, error));
+    TN_TRY(tn_quantity_find(plot->quality->name, (tn_position){0}, &quality, error));
     TN_TRY(tn_evaluator_new(space, &evaluator, error));
     tn_status status = TN_OK;
     for (size_t i = 0; claims && status == TN_OK && i < claims->designs; i++) {
@@ -135,19 +136,19 @@ static tn_status put_published(const front_figure *of, const tn_claims *claims, 
         status = tn_published_design(evaluator, space, &claims->design[i], &evaluation, &found, error);
         if (status != TN_OK || !found) continue;
         last = &claims->design[i];
-        put_point(of, (double)evaluation.price.on_chip_bytes, (double)evaluation.price.used.dsp,
+        put_point(plot, (double)evaluation.price.on_chip_bytes, (double)evaluation.price.used.dsp,
                   quality->get(&evaluation), evaluation.price.seconds_per_step);
-        tn_buffer_text(of->data, "\n");
+        tn_buffer_text(plot->data, "\n");
     }
     tn_evaluator_free(evaluator);
     TN_TRY(status);
-    define_published(of, last);
-    tn_define_text(of->definition, "given_label",
+    define_published(plot, last);
+    tn_define_text(plot->definition, "given_label",
                    last ? "published design, priced here" : "the model as its file has it");
-    return last ? TN_OK : put_given(of, error);
+    return last ? TN_OK : put_given(plot, error);
 }
 
-static void define_gpu(const front_figure *of, size_t number, const tn_comparison_row *row,
+static void define_gpu(const front_figure *plot, size_t number, const tn_comparison_row *row,
                        const char *model) {
     const struct {
         const char *name;
@@ -159,75 +160,75 @@ static void define_gpu(const front_figure *of, size_t number, const tn_compariso
     char name[32];
     for (size_t i = 0; i < sizeof line / sizeof *line; i++) {
         snprintf(name, sizeof name, "%s_%zu", line[i].name, number);
-        tn_define_real(of->definition, name, 1e3 * line[i].seconds);
+        tn_define_real(plot->definition, name, 1e3 * line[i].seconds);
     }
     snprintf(name, sizeof name, "gpu_model_%zu", number);
-    tn_define_text(of->definition, name, model);
+    tn_define_text(plot->definition, name, model);
 }
 
 /* The tensor step of every model of the space. */
-static tn_status define_gpus(const front_figure *of, const tn_roofline *gpu, tn_error *error) {
-    const tn_space *space = of->result->space;
+static tn_status define_gpus(const front_figure *plot, const tn_roofline *gpu, tn_error *error) {
+    const tn_space *space = plot->result->space;
     tn_program_cache *cache;
     char text[96];
-    tn_define_real(of->definition, "gpus", gpu ? (double)space->models : 0);
+    tn_define_real(plot->definition, "gpus", gpu ? (double)space->models : 0);
     if (!gpu) return TN_OK;
     TN_TRY(tn_program_cache_new(&cache, error));
     tn_status status = TN_OK;
     for (size_t m = 0; status == TN_OK && m < space->models; m++) {
         tn_comparison_row row;
         tn_step step;
-        status = tn_step_build(tn_space_variant(space, m, 0)->model, cache, of->arena, &step, error);
-        if (status == TN_OK) status = tn_compare_step(&step, gpu, false, of->arena, &row, error);
-        if (status == TN_OK) define_gpu(of, m + 1, &row, space->models > 1 ? row.model : "");
+        status = tn_step_build(tn_space_variant(space, m, 0)->model, cache, plot->arena, &step, error);
+        if (status == TN_OK) status = tn_compare_step(&step, gpu, false, plot->arena, &row, error);
+        if (status == TN_OK) define_gpu(plot, m + 1, &row, space->models > 1 ? row.model : "");
     }
     tn_program_cache_free(cache);
     snprintf(text, sizeof text, "%.60s, step as launched (band: range)", gpu->name);
-    tn_define_text(of->definition, "gpu_label", text);
+    tn_define_text(plot->definition, "gpu_label", text);
     return status;
 }
 
-static void define(const front_figure *of, size_t shown) {
-    const tn_space *space = of->result->space;
+static void define(const front_figure *plot, size_t shown) {
+    const tn_space *space = plot->result->space;
     const tn_resources has =
-        tn_space_of(space, of->result->recommended[0].id)->budget; /* what the caps leave of the device */
+        tn_space_of(space, plot->result->recommended[0].id)->budget; /* what the caps leave of the device */
     double capacity_bits =
         (double)has.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS + (double)has.uram * TN_MEMORY_CAPACITY_URAM_BITS;
     bool positive = true;
-    for (size_t i = 0; i < of->result->front_count; i++)
-        positive &= tn_result_value(&of->result->front[i], of->quality->name) > 0;
+    for (size_t i = 0; i < plot->result->front_count; i++)
+        positive &= tn_result_value(&plot->result->front[i], plot->quality->name) > 0;
     size_t choice = tn_default_by(space);
-    tn_define_real(of->definition, "budget_MiB", capacity_bits / (8 * bytes_per_MiB));
-    tn_define_real(of->definition, "budget_dsp", (double)has.dsp);
-    tn_define_text(of->definition, "rank_label",
+    tn_define_real(plot->definition, "budget_MiB", capacity_bits / (8 * bytes_per_MiB));
+    tn_define_real(plot->definition, "budget_dsp", (double)has.dsp);
+    tn_define_text(plot->definition, "rank_label",
                    choice < space->choices.count ? space->choices.axis[choice].key : "rank");
-    tn_define_real(of->definition, "rank_most", greatest_rank(space));
-    tn_define_real(of->definition, "rank_step", ceil(greatest_rank(space) / 4));
-    tn_define_text(of->definition, "quality_label", of->quality->label);
-    tn_define_real(of->definition, "quality_log", positive);
-    tn_define_text(of->definition, "shown_label",
-                   shown < of->result->front_count ? "designs of the front, thinned"
-                                                   : "designs of the front");
+    tn_define_real(plot->definition, "rank_most", greatest_rank(space));
+    tn_define_real(plot->definition, "rank_step", ceil(greatest_rank(space) / 4));
+    tn_define_text(plot->definition, "quality_label", plot->quality->label);
+    tn_define_real(plot->definition, "quality_log", positive);
+    tn_define_text(plot->definition, "shown_label",
+                   shown < plot->result->front_count ? "designs of the front, thinned"
+                                                     : "designs of the front");
 }
 
 tn_status tn_sweep_front(const tn_result *result, const tn_roofline *gpu, const tn_claims *claims,
                          double epsilon, const tn_result_row *design, tn_arena *arena, tn_buffer *data,
                          tn_buffer *definition, size_t *shown, tn_error *error) {
     char label[32];
-    const front_figure of = {result, arena, quality_of(result->space), data, definition};
-    TN_TRY(put_thinned(&of, epsilon, shown, error));
+    const front_figure plot = {result, arena, quality_of(result->space), data, definition};
+    TN_TRY(put_thinned(&plot, epsilon, shown, error));
     tn_buffer_text(data, "\n\n");
-    for (size_t i = 1; i < result->recommended_count; i++) put_design(&of, &result->recommended[i]);
-    if (result->recommended_count == 1) put_design(&of, &result->recommended[0]);
+    for (size_t i = 1; i < result->recommended_count; i++) put_design(&plot, &result->recommended[i]);
+    if (result->recommended_count == 1) put_design(&plot, &result->recommended[0]);
     tn_buffer_text(data, "\n\n");
-    put_design(&of, design);
+    put_design(&plot, design);
     tn_buffer_text(data, "\n\n");
     snprintf(label, sizeof label, "design %" PRIu64, design->id);
     tn_define_text(definition, "design_label",
                    design->id == result->recommended[0].id ? "recommended (knee)" : label);
-    TN_TRY(put_published(&of, claims, error));
-    define(&of, *shown);
-    return define_gpus(&of, gpu, error);
+    TN_TRY(put_published(&plot, claims, error));
+    define(&plot, *shown);
+    return define_gpus(&plot, gpu, error);
 }
 
 /* What every figure is drawn with. */
@@ -243,70 +244,71 @@ typedef struct {
 } drawing;
 
 /* Draws the figure `name` from the data and definitions collected, and starts both anew. */
-static tn_status draw(drawing *with, const char *name, const char *heading, tn_error *error) {
+static tn_status draw(drawing *picture, const char *name, const char *heading, tn_error *error) {
     const char *path;
-    TN_TRY(tn_arena_format(with->arena, &path, error, "%s/%s", with->folder, name));
-    tn_define_text(&with->definition, "heading", heading);
+    TN_TRY(tn_arena_format(picture->arena, &path, error, "%s/%s", picture->folder, name));
+    tn_define_text(&picture->definition, "heading", heading);
     const tn_figure figure = {.path = path,
-                              .format = with->options->format,
-                              .style = with->options->style,
+                              .format = picture->options->format,
+                              .style = picture->options->style,
                               .script = name,
-                              .definition = &with->definition,
-                              .data = &with->data};
+                              .definition = &picture->definition,
+                              .data = &picture->data};
     TN_TRY(tn_figure_draw(&figure, error));
-    TN_TRY(tn_arena_format(with->arena, &with->path[with->count++], error, "%s.%s", path,
-                           tn_figure_format_name(with->options->format)));
-    tn_buffer_free(&with->data);
-    tn_buffer_free(&with->definition);
+    TN_TRY(tn_arena_format(picture->arena, &picture->path[picture->count++], error, "%s.%s", path,
+                           tn_figure_format_name(picture->options->format)));
+    tn_buffer_free(&picture->data);
+    tn_buffer_free(&picture->definition);
     return TN_OK;
 }
 
 /* ---- the front ---- */
 
-static tn_status draw_front(drawing *with, tn_error *error) {
-    const tn_result *result = with->result;
+static tn_status draw_front(drawing *picture, tn_error *error) {
+    const tn_result *result = picture->result;
     char text[256];
     const char *devices;
     size_t shown;
-    TN_TRY(tn_space_device_names(result->space, with->arena, &devices, error));
-    TN_TRY(tn_sweep_front(result, with->options->gpu, with->options->claims, with->options->epsilon,
-                          &with->design, with->arena, &with->data, &with->definition, &shown, error));
-    tn_define_real(&with->definition, "size_x", 1250);
-    tn_define_real(&with->definition, "size_y", 560);
+    TN_TRY(tn_space_device_names(result->space, picture->arena, &devices, error));
+    TN_TRY(tn_sweep_front(result, picture->options->gpu, picture->options->claims, picture->options->epsilon,
+                          &picture->design, picture->arena, &picture->data, &picture->definition, &shown,
+                          error));
+    tn_define_real(&picture->definition, "size_x", 1250);
+    tn_define_real(&picture->definition, "size_y", 560);
     int length = tn_snprintf(text, sizeof text, "%.60s on %.40s: ", result->space->name, devices);
     if (shown < result->front_count)
         tn_snprintf(text + length, sizeof text - (size_t)length,
                     "%zu of the %zu designs of the front, each other within %g %% of one", shown,
-                    result->front_count, 100 * with->options->epsilon);
+                    result->front_count, 100 * picture->options->epsilon);
     else
         tn_snprintf(text + length, sizeof text - (size_t)length, "a front of %zu design%s", shown,
                     shown == 1 ? "" : "s");
-    return draw(with, "front", text, error);
+    return draw(picture, "front", text, error);
 }
 
 /* ---- the design ---- */
 
-static tn_status draw_design(drawing *with, tn_evaluator *evaluator, tn_error *error) {
+static tn_status draw_design(drawing *picture, tn_evaluator *evaluator, tn_error *error) {
     tn_explanation why;
     char text[200];
-    const tn_result *result = with->result;
-    uint64_t id = with->design.id;
-    TN_TRY(tn_evaluate_explain(evaluator, id, with->arena, &why, error));
+    const tn_result *result = picture->result;
+    uint64_t id = picture->design.id;
+    TN_TRY(tn_evaluate_explain(evaluator, id, picture->arena, &why, error));
     const tn_step *step = tn_evaluator_step(evaluator);
     double ms = 1e3 * why.price.seconds_per_step;
-    TN_TRY(tn_memory_figure(&why, with->arena, &with->data, &with->definition, error));
+    TN_TRY(tn_memory_figure(&why, picture->arena, &picture->data, &picture->definition, error));
     tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": memory map", result->space->name, id);
-    TN_TRY(draw(with, "memory", text, error));
-    tn_energy_figure(&why, &with->data, &with->definition);
+    TN_TRY(draw(picture, "memory", text, error));
+    tn_energy_figure(&why, &picture->data, &picture->definition);
     tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": energy of a step of %.3g ms", result->space->name,
                 id, ms);
-    TN_TRY(draw(with, "energy", text, error));
-    TN_TRY(tn_phases_figure(step, &why, with->arena, &with->data, &with->definition, error));
+    TN_TRY(draw(picture, "energy", text, error));
+    TN_TRY(tn_phases_figure(step, &why, picture->arena, &picture->data, &picture->definition, error));
     tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": where the %.3g ms of a step go",
                 result->space->name, id, ms);
-    TN_TRY(draw(with, "phases", text, error));
-    return tn_timeline_figure(step, &why, with->folder, with->options->format, with->options->style,
-                              with->arena, &with->path[with->count++], error);
+    TN_TRY(draw(picture, "phases", text, error));
+    return tn_timeline_figure(step, &why, picture->folder, picture->options->format, picture->options->style,
+                              picture->arena, &picture->path[picture->count++], error);
 }
 
 /* ---- MACs
@@ -330,7 +332,7 @@ static tn_status flow_macs(const tn_weight *weight, tn_flow_name flow, uint64_t 
 }
 
 /* The bars of one weight, from *bar on. */
-static tn_status put_weight(drawing *with, const tn_model_weight *entry, uint64_t tokens, int *bar,
+static tn_status put_weight(drawing *picture, const tn_model_weight *entry, uint64_t tokens, int *bar,
                             double *most, tn_error *error) {
     tn_arena arena = {0};
     tn_status status = TN_OK;
@@ -341,11 +343,11 @@ static tn_status put_weight(drawing *with, const tn_model_weight *entry, uint64_
         status = flow_macs(&entry->weight, (tn_flow_name)flow, tokens, &arena, &macs);
         if (status != TN_OK) continue;
         tn_snprintf(label, sizeof label, macs < 1e6 ? "%.3g k" : "%.3g M", macs / (macs < 1e6 ? 1e3 : 1e6));
-        tn_buffer_format(&with->data, "%d %.17g %d ", (*bar)++, macs, flow + 1);
-        tn_figure_cell(&with->data, label);
-        tn_buffer_text(&with->data, " ");
-        tn_figure_cell(&with->data, tn_flow_names[flow]);
-        tn_buffer_text(&with->data, "\n");
+        tn_buffer_format(&picture->data, "%d %.17g %d ", (*bar)++, macs, flow + 1);
+        tn_figure_cell(&picture->data, label);
+        tn_buffer_text(&picture->data, " ");
+        tn_figure_cell(&picture->data, tn_flow_names[flow]);
+        tn_buffer_text(&picture->data, "\n");
         *most = fmax(*most, macs);
     }
     tn_arena_free(&arena);
@@ -369,7 +371,7 @@ static int linear_layers(const tn_step *step, const char *weight) {
     return layers;
 }
 
-static tn_status draw_macs(drawing *with, tn_evaluator *evaluator, tn_error *error) {
+static tn_status draw_macs(drawing *picture, tn_evaluator *evaluator, tn_error *error) {
     char text[160];
     double most = 0;
     int groups = 0, bar = 0;
@@ -379,29 +381,29 @@ static tn_status draw_macs(drawing *with, tn_evaluator *evaluator, tn_error *err
         const tn_model_weight *entry = tn_model_weight_at(model, i);
         int layers = linear_layers(step, entry->name), heading = bar - 1;
         if (layers == 0) continue;
-        TN_TRY(put_weight(with, entry, step->batch * step->sequence, &bar, &most, error));
+        TN_TRY(put_weight(picture, entry, step->batch * step->sequence, &bar, &most, error));
         tn_snprintf(text, sizeof text, "%s (%d layer%s, %" PRIu64 " tokens)", entry->name, layers,
                     layers > 1 ? "s" : "", step->batch * step->sequence);
-        define_numbered(&with->definition, "group", ++groups, text);
+        define_numbered(&picture->definition, "group", ++groups, text);
         tn_snprintf(text, sizeof text, "place_%d", groups);
-        tn_define_real(&with->definition, text, heading);
+        tn_define_real(&picture->definition, text, heading);
         bar += 2; /* a gap, and the next one's heading */
     }
     if (groups == 0) return TN_OK;
-    tn_define_real(&with->definition, "bottom", bar - 2.2);
-    tn_define_real(&with->definition, "groups", groups);
-    tn_define_real(&with->definition, "most", most);
+    tn_define_real(&picture->definition, "bottom", bar - 2.2);
+    tn_define_real(&picture->definition, "groups", groups);
+    tn_define_real(&picture->definition, "most", most);
     tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": training MACs of a layer by flow",
-                with->result->space->name, with->design.id);
-    return draw(with, "macs", text, error);
+                picture->result->space->name, picture->design.id);
+    return draw(picture, "macs", text, error);
 }
 
 /* ---- resources
  * ------------------------------------------------------------------------------------------------ */
 
-static tn_status draw_resources(drawing *with, tn_error *error) {
-    const tn_result *result = with->result;
-    const tn_space *space = tn_space_of(result->space, with->design.id);
+static tn_status draw_resources(drawing *picture, tn_error *error) {
+    const tn_result *result = picture->result;
+    const tn_space *space = tn_space_of(result->space, picture->design.id);
     const tn_device *device = space->device;
     tn_resources has = tn_device_resources(device);
     const tn_resources *cap = &space->budget;
@@ -411,35 +413,36 @@ static tn_status draw_resources(drawing *with, tn_error *error) {
     double most = 0;
     int rows = 0;
     for (int i = 0; i < TN_RESOURCES; i++) {
-        double used = tn_result_value(&with->design, tn_resource_names[i]);
+        double used = tn_result_value(&picture->design, tn_resource_names[i]);
         if (available[i] == 0 && used == 0) continue;
         double share = available[i] ? 100 * used / (double)available[i] : 1000;
         tn_snprintf(text, sizeof text, "%.0f of %" PRIu64 " (%.1f %%)", used, available[i], share);
-        tn_figure_cell(&with->data, tn_resource_names[i]);
-        tn_buffer_format(&with->data, " %.9g ", share);
-        tn_figure_cell(&with->data, text);
-        tn_buffer_format(&with->data, " %.9g\n",
+        tn_figure_cell(&picture->data, tn_resource_names[i]);
+        tn_buffer_format(&picture->data, " %.9g ", share);
+        tn_figure_cell(&picture->data, text);
+        tn_buffer_format(&picture->data, " %.9g\n",
                          available[i] ? 100 * (double)capped[i] / (double)available[i] : 0);
         most = fmax(most, share);
         rows++;
     }
-    tn_define_real(&with->definition, "most", most);
-    tn_define_real(&with->definition, "rows", rows);
+    tn_define_real(&picture->definition, "most", most);
+    tn_define_real(&picture->definition, "rows", rows);
     tn_snprintf(text, sizeof text, "all of %s", tn_device_name(device));
-    tn_define_text(&with->definition, "budget_label", text);
+    tn_define_text(&picture->definition, "budget_label", text);
     tn_snprintf(text, sizeof text, "%s: resources of %sdesign %" PRIu64, result->space->name,
-                with->design.id == result->recommended[0].id ? "the recommended " : "", with->design.id);
-    return draw(with, "resources", text, error);
+                picture->design.id == result->recommended[0].id ? "the recommended " : "",
+                picture->design.id);
+    return draw(picture, "resources", text, error);
 }
 
 /* ---- execution
  * ------------------------------------------------------------------------------------------------ */
 
-static tn_status draw_execution(drawing *with, const char *path, tn_error *error) {
+static tn_status draw_execution(drawing *picture, const char *path, tn_error *error) {
     static const char *const names[] = {"name", "seconds_predicted", "seconds_executed", "precision"};
     tn_csv csv;
     size_t column[4];
-    TN_TRY(tn_csv_load(path, with->arena, &csv, error));
+    TN_TRY(tn_csv_load(path, picture->arena, &csv, error));
     TN_TRY(tn_csv_columns(&csv, names, 4, false, column, error));
     for (size_t i = 0; i < csv.rows; i++) {
         double predicted, executed;
@@ -447,33 +450,34 @@ static tn_status draw_execution(drawing *with, const char *path, tn_error *error
         TN_TRY(tn_csv_real(&csv, i, column[2], 0, INFINITY, &executed, error));
         bool single = strcmp(tn_csv_at(&csv, i, column[3])->text, "float32") == 0;
         if (predicted > 0 && executed > 0)
-            tn_buffer_format(&with->data, "%.9g %.9g %d\n", 1e3 * predicted, 1e3 * executed, single);
+            tn_buffer_format(&picture->data, "%.9g %.9g %d\n", 1e3 * predicted, 1e3 * executed, single);
     }
-    if (with->data.length == 0) return TN_OK;
-    tn_define_real(&with->definition, "size_x", TN_FIGURE_WIDE);
-    return draw(with, "execution", "the counts checked by running: time on this CPU, not the FPGA", error);
+    if (picture->data.length == 0) return TN_OK;
+    tn_define_real(&picture->definition, "size_x", TN_FIGURE_WIDE);
+    return draw(picture, "execution", "the counts checked by running: time on this CPU, not the FPGA", error);
 }
 
 /* ---- all
  * ------------------------------------------------------------------------------------------------------ */
 
-static tn_status draw_all(drawing *with, tn_evaluator *evaluator, tn_error *error) {
-    const tn_result *result = with->result;
+static tn_status draw_all(drawing *picture, tn_evaluator *evaluator, tn_error *error) {
+    const tn_result *result = picture->result;
     const char *path;
-    TN_TRY(tn_result_design(result, evaluator, with->options->design, with->arena, &with->design, error));
-    TN_TRY(tn_arena_format(with->arena, &with->folder, error, "%s/figures", result->folder));
-    TN_TRY(tn_folder_make(with->folder, error));
-    if (with->design.id != result->recommended[0].id) {
-        TN_TRY(tn_arena_format(with->arena, &with->folder, error, "%s/figures/design-%" PRIu64,
-                               result->folder, with->design.id));
-        TN_TRY(tn_folder_make(with->folder, error));
+    TN_TRY(tn_result_design(result, evaluator, picture->options->design, picture->arena, &picture->design,
+                            error));
+    TN_TRY(tn_arena_format(picture->arena, &picture->folder, error, "%s/figures", result->folder));
+    TN_TRY(tn_folder_make(picture->folder, error));
+    if (picture->design.id != result->recommended[0].id) {
+        TN_TRY(tn_arena_format(picture->arena, &picture->folder, error, "%s/figures/design-%" PRIu64,
+                               result->folder, picture->design.id));
+        TN_TRY(tn_folder_make(picture->folder, error));
     }
-    TN_TRY(draw_front(with, error));
-    TN_TRY(draw_macs(with, evaluator, error));
-    TN_TRY(draw_resources(with, error));
-    TN_TRY(draw_design(with, evaluator, error));
-    TN_TRY(tn_arena_format(with->arena, &path, error, "%s/validation.csv", result->folder));
-    return access(path, R_OK) == 0 ? draw_execution(with, path, error) : TN_OK;
+    TN_TRY(draw_front(picture, error));
+    TN_TRY(draw_macs(picture, evaluator, error));
+    TN_TRY(draw_resources(picture, error));
+    TN_TRY(draw_design(picture, evaluator, error));
+    TN_TRY(tn_arena_format(picture->arena, &path, error, "%s/validation.csv", result->folder));
+    return access(path, R_OK) == 0 ? draw_execution(picture, path, error) : TN_OK;
 }
 
 tn_status tn_sweep_figures(const tn_result *result, const tn_sweep_figure_options *options, tn_arena *arena,
@@ -483,11 +487,11 @@ tn_status tn_sweep_figures(const tn_result *result, const tn_sweep_figure_option
                           "holds an empty front; there is nothing to draw");
     tn_evaluator *evaluator;
     TN_TRY(tn_evaluator_new(result->space, &evaluator, error));
-    drawing with = {.result = result, .options = options, .arena = arena, .path = path};
-    tn_status status = draw_all(&with, evaluator, error);
-    *count = with.count;
+    drawing picture = {.result = result, .options = options, .arena = arena, .path = path};
+    tn_status status = draw_all(&picture, evaluator, error);
+    *count = picture.count;
     tn_evaluator_free(evaluator);
-    tn_buffer_free(&with.data);
-    tn_buffer_free(&with.definition);
+    tn_buffer_free(&picture.data);
+    tn_buffer_free(&picture.definition);
     return status;
 }

@@ -13,65 +13,67 @@ typedef struct {
     const tn_workload *workload;
     const tn_plan *plan;
     const tn_build *build;
-    const tn_operation *at;
+    const tn_operation *operation;
     tn_laid_time *time;
     tn_error *error;
 } laid_operation;
 
-static tn_status add_cycles(laid_operation *with, uint64_t times, uint64_t cycles, uint64_t start) {
-    if (tn_mul_add(times, cycles, &with->time->cycles) && tn_mul_add(times, start, &with->time->start_cycles))
+static tn_status add_cycles(laid_operation *timing, uint64_t times, uint64_t cycles, uint64_t start) {
+    if (tn_mul_add(times, cycles, &timing->time->cycles) &&
+        tn_mul_add(times, start, &timing->time->start_cycles))
         return TN_OK;
-    return tn_fail(with->error, TN_OVERFLOW, "the cycles of an operation do not fit 64 bits");
+    return tn_fail(timing->error, TN_OVERFLOW, "the cycles of an operation do not fit 64 bits");
 }
 
-static const tn_work *work_of(const laid_operation *with) {
-    return &with->workload->work[with->workload->work_of[with->at - with->workload->step->operation]];
+static const tn_work *work_of(const laid_operation *timing) {
+    return &timing->workload
+                ->work[timing->workload->work_of[timing->operation - timing->workload->step->operation]];
 }
 
-static tn_status add_product(laid_operation *with, uint64_t times, uint64_t cycles) {
-    cycles = tn_scaled_up(cycles, work_of(with)->cycle_ratio) +
-             tn_write_back_cycles(with->at, &with->workload->vector_operators);
-    return add_cycles(with, times, cycles, with->workload->device->control.product_cycles);
+static tn_status add_product(laid_operation *timing, uint64_t times, uint64_t cycles) {
+    cycles = tn_scaled_up(cycles, work_of(timing)->cycle_ratio) +
+             tn_write_back_cycles(timing->operation, &timing->workload->vector_operators);
+    return add_cycles(timing, times, cycles, timing->workload->device->control.product_cycles);
 }
 
-static tn_status add_pass(laid_operation *with, uint64_t times, tn_operation_kind kind, int pass,
+static tn_status add_pass(laid_operation *timing, uint64_t times, tn_operation_kind kind, int pass,
                           const tn_vector_blocks *blocks) {
-    const tn_vector kernel = {kind, with->build->vector, &with->workload->vector_operators};
+    const tn_vector kernel = {kind, timing->build->vector, &timing->workload->vector_operators};
     uint64_t cycles;
-    TN_TRY(tn_vector_pass_cycles(&kernel, pass, blocks, &cycles, with->error));
-    return add_cycles(with, times, cycles, with->workload->device->control.vector_cycles);
+    TN_TRY(tn_vector_pass_cycles(&kernel, pass, blocks, &cycles, timing->error));
+    return add_cycles(timing, times, cycles, timing->workload->device->control.vector_cycles);
 }
 
 /* A pass of one operation after the other over whole rows of a memory. */
-static tn_status add_row_pass(laid_operation *with, uint64_t times, tn_operation_kind kind, uint64_t rows,
+static tn_status add_row_pass(laid_operation *timing, uint64_t times, tn_operation_kind kind, uint64_t rows,
                               uint64_t row_elements) {
-    const uint64_t lanes = with->build->vector;
+    const uint64_t lanes = timing->build->vector;
     const tn_vector_blocks blocks = {1, rows * tn_ceil_div(row_elements, lanes) * lanes, {1, 1}, {1, 1}};
-    return add_pass(with, times, kind, 0, &blocks);
+    return add_pass(timing, times, kind, 0, &blocks);
 }
 
-static uint64_t row_of(const laid_operation *with, uint32_t array) {
-    return with->plan->laid->memory[with->plan->map.memory_of[array]].elements;
+static uint64_t row_of(const laid_operation *timing, uint32_t array) {
+    return timing->plan->laid->memory[timing->plan->map.memory_of[array]].elements;
 }
 
 /* ---- products of programs ---- */
 
 /* Sets an array to zero, row by row; a copy takes as long. */
-static tn_status add_clear(laid_operation *with) {
-    uint32_t array = with->at->writes[0];
-    if (!with->workload->laid->arrays->clears[with->at - with->workload->step->operation] ||
-        with->plan->map.memory_of[array] == NONE)
+static tn_status add_clear(laid_operation *timing) {
+    uint32_t array = timing->operation->writes[0];
+    if (!timing->workload->laid->arrays->clears[timing->operation - timing->workload->step->operation] ||
+        timing->plan->map.memory_of[array] == NONE)
         return TN_OK;
-    uint64_t rows = with->plan->laid->depth[array];
+    uint64_t rows = timing->plan->laid->depth[array];
     if (rows == 0) /* element behind element */
-        rows = tn_ceil_div(with->workload->step->array[array].elements, row_of(with, array));
-    return add_row_pass(with, 1, TN_OP_LOOKUP, rows, row_of(with, array));
+        rows = tn_ceil_div(timing->workload->step->array[array].elements, row_of(timing, array));
+    return add_row_pass(timing, 1, TN_OP_LOOKUP, rows, row_of(timing, array));
 }
 
 /* A matrix under the indices of a program's output: words of features are split over their axes, the last first. */
-static void layout_under(const laid_operation *with, uint32_t array, const tn_program *program,
+static void layout_under(const laid_operation *timing, uint32_t array, const tn_program *program,
                          const tn_indices *y, tn_tensor_layout *layout) {
-    const tn_shared_words *words = &with->plan->laid->words[array].of;
+    const tn_shared_words *words = &timing->plan->laid->words[array].shared;
     const uint64_t one = 1, banks = one << words->bank_log;
     uint64_t apart = words->apart;
     uint32_t features = words->feature_log;
@@ -87,68 +89,72 @@ static void layout_under(const laid_operation *with, uint32_t array, const tn_pr
         features -= log;
         apart = apart * (((size - 1) >> log) + 1) % banks;
     }
-    if (with->workload->step->array[array].elements * layout->size[0] ==
-        program->tensor[with->at->program_step->out].elements)
+    if (timing->workload->step->array[array].elements * layout->size[0] ==
+        program->tensor[timing->operation->program_step->out].elements)
         layout->index[0] = NONE; /* a bias, the same for every token */
 }
 
 /* The product's issues with what is read or written beside the result, block by block of it. */
-static tn_issued_product with_beside(const laid_operation *with, const tn_program *program,
+static tn_issued_product with_beside(const laid_operation *timing, const tn_program *program,
                                      const tn_product_layout *product) {
     const tn_group_cut *group[] = {&product->cut[TN_CUT_ROWS], &product->cut[TN_CUT_COLUMNS]};
-    const tn_indices *y = &program->tensor[with->at->program_step->out].indices;
-    const uint32_t reads = with->at->read_count - TN_PRODUCT_OPERANDS, writes = with->at->write_count - 1;
+    const tn_indices *y = &program->tensor[timing->operation->program_step->out].indices;
+    const uint32_t reads = timing->operation->read_count - TN_PRODUCT_OPERANDS,
+                   writes = timing->operation->write_count - 1;
     tn_issued_product issued = product->issued;
     for (uint32_t i = 0; i < reads + writes; i++) {
         const bool read = i < reads;
-        uint32_t array = read ? with->at->reads[TN_PRODUCT_OPERANDS + i] : with->at->writes[1 + i - reads];
-        uint64_t *phases = read ? issued.beside : issued.result;
+        uint32_t array = read ? timing->operation->reads[TN_PRODUCT_OPERANDS + i]
+                              : timing->operation->writes[1 + i - reads];
+        uint64_t *phases = read ? issued.extra : issued.result;
         tn_tensor_layout layout;
-        if (!with->plan->laid->words[array].is_matrix) continue; /* off chip */
-        layout_under(with, array, program, y, &layout);
+        if (!timing->plan->laid->words[array].is_matrix) continue; /* off chip */
+        layout_under(timing, array, program, y, &layout);
         for (int kind = 0; kind < TN_BLOCK_KINDS; kind++)
             phases[kind] = tn_greatest(phases[kind], tn_tensor_layout_phases(&layout, group, kind));
     }
     return issued;
 }
 
-static tn_status lay_program_product(laid_operation *with) {
-    const tn_laid_arrays *arrays = with->workload->laid->arrays;
-    const tn_step_layer *layer = &with->workload->step->layer[with->at->layer];
-    const tn_laid *laid = with->plan->laid;
-    const tn_program_step *step = with->at->program_step;
+static tn_status lay_program_product(laid_operation *timing) {
+    const tn_laid_arrays *arrays = timing->workload->laid->arrays;
+    const tn_step_layer *layer = &timing->workload->step->layer[timing->operation->layer];
+    const tn_laid *laid = timing->plan->laid;
+    const tn_program_step *step = timing->operation->program_step;
     const uint32_t product = (uint32_t)(step - layer->program->step);
-    const tn_matmul kernel = tn_workload_matmul(with->workload, with->build, work_of(with)->arithmetic);
+    const tn_matmul kernel = tn_workload_matmul(timing->workload, timing->build, work_of(timing)->arithmetic);
     uint64_t cycles;
-    if (with->at->fused_count > 0 && !laid->closely) {
+    if (timing->operation->fused_count > 0 && !laid->closely) {
         const tn_issued_product issued =
-            with_beside(with, layer->program, &laid->layer[with->at->layer]->product[product]);
-        TN_TRY(tn_issue_product_cycles(&kernel, &issued, &cycles, with->error));
+            with_beside(timing, layer->program, &laid->layer[timing->operation->layer]->product[product]);
+        TN_TRY(tn_issue_product_cycles(&kernel, &issued, &cycles, timing->error));
     } else {
-        TN_TRY(tn_laid_product_cycles(with->workload->laid, laid, with->at->layer, product, &kernel, &cycles,
-                                      with->error));
+        TN_TRY(tn_laid_product_cycles(timing->workload->laid, laid, timing->operation->layer, product,
+                                      &kernel, &cycles, timing->error));
     }
-    if (arrays->program[with->at->layer] == layer->program || !tn_lookup_is_by_token(layer->program, step))
-        return add_product(with, 1, cycles);
-    TN_TRY(add_clear(with));
-    TN_TRY(add_product(with, layer->tokens, cycles));
-    uint32_t array = with->at->writes[0];
-    if (!tn_lookup_is_summed(layer->program, step) || with->plan->map.memory_of[array] == NONE) return TN_OK;
-    return add_row_pass(with, layer->tokens, TN_OP_ADD,
-                        tn_laid_tensor_rows(laid, with->at->layer, step->out, row_of(with, array)),
-                        row_of(with, array));
+    if (arrays->program[timing->operation->layer] == layer->program ||
+        !tn_lookup_is_by_token(layer->program, step))
+        return add_product(timing, 1, cycles);
+    TN_TRY(add_clear(timing));
+    TN_TRY(add_product(timing, layer->tokens, cycles));
+    uint32_t array = timing->operation->writes[0];
+    if (!tn_lookup_is_summed(layer->program, step) || timing->plan->map.memory_of[array] == NONE)
+        return TN_OK;
+    return add_row_pass(timing, layer->tokens, TN_OP_ADD,
+                        tn_laid_tensor_rows(laid, timing->operation->layer, step->out, row_of(timing, array)),
+                        row_of(timing, array));
 }
 
 /* ---- blocks of matrices ---- */
 
 /* Cycles of a block of a matrix; an array that lies off chip, or element behind element, takes one. */
-static uint64_t block_cycles(const laid_operation *with, uint32_t array, uint64_t rows, uint64_t columns) {
-    const tn_laid_words *words = &with->plan->laid->words[array];
+static uint64_t block_cycles(const laid_operation *timing, uint32_t array, uint64_t rows, uint64_t columns) {
+    const tn_laid_words *words = &timing->plan->laid->words[array];
     if (!words->is_matrix) return 1;
-    const uint64_t count[] = {((rows - 1) >> words->of.token_log) + 1,
-                              ((columns - 1) >> words->of.feature_log) + 1},
-                   skew[] = {1, words->of.apart};
-    return tn_fullest_bank(count, skew, 2, UINT64_C(1) << words->of.bank_log);
+    const uint64_t count[] = {((rows - 1) >> words->shared.token_log) + 1,
+                              ((columns - 1) >> words->shared.feature_log) + 1},
+                   skew[] = {1, words->shared.apart};
+    return tn_fullest_bank(count, skew, 2, UINT64_C(1) << words->shared.bank_log);
 }
 
 /* ---- attention ---- */
@@ -158,83 +164,86 @@ static uint64_t extent_of(uint64_t size, uint64_t edge, bool last) {
     return last && size % edge != 0 ? size % edge : edge;
 }
 
-static tn_status lay_attention(laid_operation *with, const tn_attention_product *of) {
-    const tn_operation *at = with->at;
-    const tn_build *build = with->build;
-    const uint32_t array[3] = {at->reads[0], at->reads[1], at->writes[0]};
-    const uint64_t group_size =
-                       tn_attention_sums_group(of) ? with->workload->step->layer[at->layer].group : 1,
-                   size[3] = {at->rows, at->columns, at->reduction / group_size}, /* a head's queries alone */
+static tn_status lay_attention(laid_operation *timing, const tn_attention_product *attention) {
+    const tn_operation *operation = timing->operation;
+    const tn_build *build = timing->build;
+    const uint32_t array[3] = {operation->reads[0], operation->reads[1], operation->writes[0]};
+    const uint64_t group_size = tn_attention_sums_group(attention)
+                                    ? timing->workload->step->layer[operation->layer].group
+                                    : 1,
+                   size[3] = {operation->rows, operation->columns,
+                              operation->reduction / group_size}, /* a head's queries alone */
         edge[3] = {build->rows, build->columns, build->reduction};
     static const int directions[3][2] = {{0, 2}, {2, 1}, {0, 1}}; /* groups of left, right, result */
-    tn_issued_product issued = {.other_tiles = at->batch, .other_groups = group_size};
+    tn_issued_product issued = {.other_tiles = operation->batch, .other_groups = group_size};
     tn_issued_group *group[3] = {&issued.row, &issued.column, &issued.term};
     uint64_t *phases[3] = {issued.left, issued.right, issued.result};
     for (int g = 0; g < 3; g++)
         *group[g] = (tn_issued_group){{tn_ceil_div(size[g], edge[g]), 1}, {size[g] % edge[g] != 0, false}};
     for (int i = 0; i < 3; i++) {
-        const char token = of->letters[i][of->letters[i][0] == 'h'];
+        const char token = attention->letters[i][attention->letters[i][0] == 'h'];
         const int first = directions[i][0], second = directions[i][1];
-        const bool rows_first = tn_attention_letter(of, first) == token;
+        const bool rows_first = tn_attention_letter(attention, first) == token;
         for (int kind = 0; kind < TN_BLOCK_KINDS; kind++) {
             uint64_t a = extent_of(size[first], edge[first], kind & 1),
                      b = extent_of(size[second], edge[second], kind >> TN_ISSUE_CUTS & 1);
-            phases[i][kind] = block_cycles(with, array[i], rows_first ? a : b, rows_first ? b : a);
+            phases[i][kind] = block_cycles(timing, array[i], rows_first ? a : b, rows_first ? b : a);
         }
     }
-    const tn_matmul kernel = tn_workload_matmul(with->workload, build, work_of(with)->arithmetic);
+    const tn_matmul kernel = tn_workload_matmul(timing->workload, build, work_of(timing)->arithmetic);
     uint64_t cycles;
-    TN_TRY(tn_issue_product_cycles(&kernel, &issued, &cycles, with->error));
-    return add_product(with, 1, cycles);
+    TN_TRY(tn_issue_product_cycles(&kernel, &issued, &cycles, timing->error));
+    return add_product(timing, 1, cycles);
 }
 
 /* ---- vector kernels ---- */
 
 /* The slowest of the matrices that the operation reads, or what an earlier pass wrote where the pass goes over that;
  * and its result where the pass writes it. */
-static void find_phases(const laid_operation *with, int pass, tn_vector_blocks *blocks) {
-    const tn_operation *at = with->at;
-    const tn_pass *row = &tn_operation_passes(at->kind)[pass];
+static void find_phases(const laid_operation *timing, int pass, tn_vector_blocks *blocks) {
+    const tn_operation *operation = timing->operation;
+    const tn_pass *row = &tn_operation_passes(operation->kind)[pass];
     if (row->form == TN_PASS_PER_ROW) return;
     for (int last = 0; last < 2; last++) {
-        uint64_t columns = extent_of(blocks->columns, with->build->vector, last),
-                 made = block_cycles(with, at->writes[0], 1, columns), *phases = &blocks->phases[last];
+        uint64_t columns = extent_of(blocks->columns, timing->build->vector, last),
+                 made = block_cycles(timing, operation->writes[0], 1, columns),
+                 *phases = &blocks->phases[last];
         if (row->writes) blocks->write_phases[last] = made;
         if (row->takes_result) {
             *phases = made;
             continue;
         }
-        for (uint32_t i = 0; i < at->read_count; i++)
-            *phases = tn_greatest(*phases, block_cycles(with, at->reads[i], 1, columns));
+        for (uint32_t i = 0; i < operation->read_count; i++)
+            *phases = tn_greatest(*phases, block_cycles(timing, operation->reads[i], 1, columns));
     }
 }
 
-static tn_status lay_passes(laid_operation *with) {
-    const tn_operation *at = with->at;
-    const tn_pass *pass = tn_operation_passes(at->kind);
+static tn_status lay_passes(laid_operation *timing) {
+    const tn_operation *operation = timing->operation;
+    const tn_pass *pass = tn_operation_passes(operation->kind);
     for (int i = 0; i < TN_PASSES_MOST && pass[i].form != TN_PASS_NONE; i++) {
-        tn_vector_blocks blocks = {at->rows, at->columns, {1, 1}, {1, 1}};
-        find_phases(with, i, &blocks);
-        TN_TRY(add_pass(with, 1, at->kind, i, &blocks));
+        tn_vector_blocks blocks = {operation->rows, operation->columns, {1, 1}, {1, 1}};
+        find_phases(timing, i, &blocks);
+        TN_TRY(add_pass(timing, 1, operation->kind, i, &blocks));
     }
     return TN_OK;
 }
 
 /* Rows are copied, or added, one by one; a scatter of which every row goes to its own copies them all at once. */
-static tn_status lay_rows(laid_operation *with) {
-    const tn_operation *at = with->at;
-    const bool by_row = tn_moves_by_row(with->workload->step, at);
-    tn_vector_blocks blocks = {by_row ? 1 : at->rows, at->columns, {1, 1}, {1, 1}};
+static tn_status lay_rows(laid_operation *timing) {
+    const tn_operation *operation = timing->operation;
+    const bool by_row = tn_moves_by_row(timing->workload->step, operation);
+    tn_vector_blocks blocks = {by_row ? 1 : operation->rows, operation->columns, {1, 1}, {1, 1}};
     for (int last = 0; last < 2; last++) {
-        uint64_t columns = extent_of(at->columns, with->build->vector, last);
-        blocks.phases[last] = block_cycles(with, at->reads[0], 1, columns);
-        blocks.write_phases[last] = block_cycles(with, at->writes[0], 1, columns);
-        if (by_row && at->kind == TN_OP_SCATTER) /* reads what it adds to */
+        uint64_t columns = extent_of(operation->columns, timing->build->vector, last);
+        blocks.phases[last] = block_cycles(timing, operation->reads[0], 1, columns);
+        blocks.write_phases[last] = block_cycles(timing, operation->writes[0], 1, columns);
+        if (by_row && operation->kind == TN_OP_SCATTER) /* reads what it adds to */
             blocks.phases[last] = tn_greatest(blocks.phases[last], blocks.write_phases[last]);
     }
-    TN_TRY(add_clear(with));
-    return add_pass(with, by_row ? at->rows : 1,
-                    by_row && at->kind == TN_OP_SCATTER ? TN_OP_ADD : TN_OP_LOOKUP, 0, &blocks);
+    TN_TRY(add_clear(timing));
+    return add_pass(timing, by_row ? operation->rows : 1,
+                    by_row && operation->kind == TN_OP_SCATTER ? TN_OP_ADD : TN_OP_LOOKUP, 0, &blocks);
 }
 
 /* ---- updates ---- */
@@ -247,98 +256,103 @@ uint64_t tn_laid_update_elements(const tn_laid *laid, const tn_map *map, const t
     return laid->depth[parameter] * tn_ceil_div(row, lanes) * lanes;
 }
 
-static tn_status lay_update(laid_operation *with) {
-    const tn_operation *at = with->at;
-    uint64_t elements = tn_laid_update_elements(with->plan->laid, &with->plan->map, at, with->build->vector);
+static tn_status lay_update(laid_operation *timing) {
+    const tn_operation *operation = timing->operation;
+    uint64_t elements =
+        tn_laid_update_elements(timing->plan->laid, &timing->plan->map, operation, timing->build->vector);
     const tn_vector_blocks blocks = {1, elements, {1, 1}, {1, 1}};
-    return elements == 0 ? TN_OK : add_pass(with, 1, with->at->kind, 0, &blocks);
+    return elements == 0 ? TN_OK : add_pass(timing, 1, timing->operation->kind, 0, &blocks);
 }
 
 /* ---- attention and passes of one class ---- */
 
 static bool is_alike(const tn_laid_words *a, const tn_laid_words *b) {
-    return a->is_matrix == b->is_matrix && a->of.token_log == b->of.token_log &&
-           a->of.feature_log == b->of.feature_log && a->of.bank_log == b->of.bank_log &&
-           a->of.apart == b->of.apart;
+    return a->is_matrix == b->is_matrix && a->shared.token_log == b->shared.token_log &&
+           a->shared.feature_log == b->shared.feature_log && a->shared.bank_log == b->shared.bank_log &&
+           a->shared.apart == b->shared.apart;
 }
 
 /* Whether the class holds what the operation takes; else it holds what that depends on. */
-static bool recall_class(const laid_operation *with, const tn_attention_product *attention,
-                         tn_laid_class *of) {
-    const tn_operation *at = with->at;
-    const tn_laid_words *words = with->plan->laid->words;
-    const uint64_t edges[4] = {with->build->rows, with->build->columns, with->build->reduction,
-                               with->build->vector};
-    const uint64_t group = with->workload->step->layer[at->layer].group;
-    bool same =
-        of->attention == attention && of->group == group && memcmp(of->edges, edges, sizeof edges) == 0;
-    for (uint32_t i = 0; i < at->read_count && same; i++)
-        same = is_alike(&of->words[i], &words[at->reads[i]]);
-    for (uint32_t i = 0; i < at->write_count && same; i++)
-        same = is_alike(&of->words[at->read_count + i], &words[at->writes[i]]);
+static bool recall_class(const laid_operation *timing, const tn_attention_product *attention,
+                         tn_laid_class *laid_class) {
+    const tn_operation *operation = timing->operation;
+    const tn_laid_words *words = timing->plan->laid->words;
+    const uint64_t edges[4] = {timing->build->rows, timing->build->columns, timing->build->reduction,
+                               timing->build->vector};
+    const uint64_t group = timing->workload->step->layer[operation->layer].group;
+    bool same = laid_class->attention == attention && laid_class->group == group &&
+                memcmp(laid_class->edges, edges, sizeof edges) == 0;
+    for (uint32_t i = 0; i < operation->read_count && same; i++)
+        same = is_alike(&laid_class->words[i], &words[operation->reads[i]]);
+    for (uint32_t i = 0; i < operation->write_count && same; i++)
+        same = is_alike(&laid_class->words[operation->read_count + i], &words[operation->writes[i]]);
     if (same) return true;
-    of->attention = attention;
-    of->group = group;
-    memcpy(of->edges, edges, sizeof edges);
-    for (uint32_t i = 0; i < at->read_count; i++) of->words[i] = words[at->reads[i]];
-    for (uint32_t i = 0; i < at->write_count; i++) of->words[at->read_count + i] = words[at->writes[i]];
+    laid_class->attention = attention;
+    laid_class->group = group;
+    memcpy(laid_class->edges, edges, sizeof edges);
+    for (uint32_t i = 0; i < operation->read_count; i++) laid_class->words[i] = words[operation->reads[i]];
+    for (uint32_t i = 0; i < operation->write_count; i++)
+        laid_class->words[operation->read_count + i] = words[operation->writes[i]];
     return false;
 }
 
-static tn_status lay_class(laid_operation *with) {
-    const tn_operation *at = with->at;
-    const bool product = at->kind == TN_OP_PRODUCT;
-    const tn_attention_product *attention = at->attention;
-    tn_laid_class *of =
-        &with->workload->laid_class[with->workload->work_of[at - with->workload->step->operation]];
+static tn_status lay_class(laid_operation *timing) {
+    const tn_operation *operation = timing->operation;
+    const bool product = operation->kind == TN_OP_PRODUCT;
+    const tn_attention_product *attention = operation->attention;
+    tn_laid_class *laid_class =
+        &timing->workload
+             ->laid_class[timing->workload->work_of[operation - timing->workload->step->operation]];
     if (product && !attention) return TN_OK;
-    if (!recall_class(with, attention, of)) {
-        tn_status status = product ? lay_attention(with, attention) : lay_passes(with);
-        of->time = *with->time;
-        if (status != TN_OK) of->edges[0] = 0;
+    if (!recall_class(timing, attention, laid_class)) {
+        tn_status status = product ? lay_attention(timing, attention) : lay_passes(timing);
+        laid_class->time = *timing->time;
+        if (status != TN_OK) laid_class->edges[0] = 0;
         return status;
     }
-    *with->time = of->time;
+    *timing->time = laid_class->time;
     return TN_OK;
 }
 
 /* ---- parts of gradients ---- */
 
 /* A part is copied, or updated, row by row of the memory that it lies in. */
-static tn_status lay_part_pass(laid_operation *with, uint32_t whole, uint32_t part) {
-    const uint32_t *memory_of = with->plan->map.memory_of;
-    if (with->plan->laid->closely || memory_of[whole] == NONE || memory_of[part] == NONE) return TN_OK;
-    return add_row_pass(with, 1, with->at->kind, with->plan->laid->depth[part], row_of(with, part));
+static tn_status lay_part_pass(laid_operation *timing, uint32_t whole, uint32_t part) {
+    const uint32_t *memory_of = timing->plan->map.memory_of;
+    if (timing->plan->laid->closely || memory_of[whole] == NONE || memory_of[part] == NONE) return TN_OK;
+    return add_row_pass(timing, 1, timing->operation->kind, timing->plan->laid->depth[part],
+                        row_of(timing, part));
 }
 
-static tn_status lay_part_product(laid_operation *with) {
-    const tn_matmul kernel = tn_workload_matmul(with->workload, with->build, work_of(with)->arithmetic);
+static tn_status lay_part_product(laid_operation *timing) {
+    const tn_matmul kernel = tn_workload_matmul(timing->workload, timing->build, work_of(timing)->arithmetic);
     uint64_t cycles;
-    if (with->plan->laid->closely) return TN_OK;
-    TN_TRY(tn_laid_partial_cycles(with->workload->laid, with->plan->laid, with->at->layer, with->at->partial,
-                                  &kernel, &cycles, with->error));
-    return add_product(with, 1, cycles);
+    if (timing->plan->laid->closely) return TN_OK;
+    TN_TRY(tn_laid_partial_cycles(timing->workload->laid, timing->plan->laid, timing->operation->layer,
+                                  timing->operation->partial, &kernel, &cycles, timing->error));
+    return add_product(timing, 1, cycles);
 }
 
-static tn_status lay_operation(laid_operation *with) {
-    const tn_operation *at = with->at;
-    const tn_laid_part *part = with->workload->laid->arrays->part;
-    if (at->partial && at->kind == TN_OP_PRODUCT) return lay_part_product(with);
-    if (at->partial) return lay_part_pass(with, at->reads[0], at->writes[0]);
-    if (tn_operation_is_update(at) && at->read_count > 1 && part[at->reads[1]].of)
-        return lay_part_pass(with, at->reads[0], at->reads[1]);
-    if (at->program_step) return lay_program_product(with);
-    if (tn_operation_is_update(at)) return lay_update(with);
-    return at->kind == TN_OP_LOOKUP || at->kind == TN_OP_SCATTER ? lay_rows(with) : lay_class(with);
+static tn_status lay_operation(laid_operation *timing) {
+    const tn_operation *operation = timing->operation;
+    const tn_laid_part *part = timing->workload->laid->arrays->part;
+    if (operation->partial && operation->kind == TN_OP_PRODUCT) return lay_part_product(timing);
+    if (operation->partial) return lay_part_pass(timing, operation->reads[0], operation->writes[0]);
+    if (tn_operation_is_update(operation) && operation->read_count > 1 && part[operation->reads[1]].partial)
+        return lay_part_pass(timing, operation->reads[0], operation->reads[1]);
+    if (operation->program_step) return lay_program_product(timing);
+    if (tn_operation_is_update(operation)) return lay_update(timing);
+    return operation->kind == TN_OP_LOOKUP || operation->kind == TN_OP_SCATTER ? lay_rows(timing)
+                                                                               : lay_class(timing);
 }
 
 tn_status tn_laid_cycles(tn_workload *workload, const tn_plan *plan, const tn_build *build,
                          uint32_t operation, tn_laid_time *time, tn_error *error) {
-    laid_operation with = {workload, plan, build, &workload->step->operation[operation], time, error};
+    laid_operation timing = {workload, plan, build, &workload->step->operation[operation], time, error};
     const double share = workload->work[workload->work_of[operation]].share;
     *time = (tn_laid_time){0};
     if (!workload->laid_class) TN_TRY(TN_NEW(workload->arena, workload->works, &workload->laid_class, error));
-    TN_TRY(lay_operation(&with));
+    TN_TRY(lay_operation(&timing));
     time->cycles = tn_scaled_up(time->cycles, share);
     time->start_cycles = tn_scaled_up(time->start_cycles, share);
     return TN_OK;

@@ -105,13 +105,13 @@ static void collect(tn_parting *parting, uint32_t array, uint32_t unit, tn_use u
     parting->fits &= add_use(demand, NULL, use);
 }
 
-static tn_status list_users(tn_parting *parting, uint32_t at, tn_arena *arena, tn_error *error) {
+static tn_status list_users(tn_parting *parting, uint32_t index, tn_arena *arena, tn_error *error) {
     uint32_t *unit;
-    tn_common_memory *shared = &parting->shared[at];
+    tn_common_memory *shared = &parting->shared[index];
     TN_TRY(TN_NEW(arena, parting->units, &unit, error));
     shared->unit = unit;
     for (uint32_t u = 0; u < parting->units; u++)
-        if (parting->demand[at * (parting->units + 1) + u].count) unit[shared->users++] = u;
+        if (parting->demand[index * (parting->units + 1) + u].count) unit[shared->users++] = u;
     return TN_OK;
 }
 
@@ -123,18 +123,18 @@ static tn_status list_shared(tn_parting *parting, tn_arena *arena, tn_error *err
     TN_TRY(TN_NEW(arena, parting->shared_count, &parting->shared, error));
     TN_TRY(TN_NEW(arena, (size_t)parting->shared_count * (parting->units + 1), &parting->demand, error));
     parting->fits = true;
-    for (uint32_t i = 0, at = 0; i < step->arrays; i++) {
+    for (uint32_t i = 0, index = 0; i < step->arrays; i++) {
         const tn_array *array = &step->array[i];
         if (parting->owner[i] != SHARED) continue;
-        parting->shared[at] = (tn_common_memory){.layer = array->layer,
-                                                 .part = array->part,
-                                                 .number = array->number,
-                                                 .role = array->role,
-                                                 .word_bits = tn_array_word_bits(step, i),
-                                                 .elements = array->elements};
+        parting->shared[index] = (tn_common_memory){.layer = array->layer,
+                                                    .part = array->part,
+                                                    .number = array->number,
+                                                    .role = array->role,
+                                                    .word_bits = tn_array_word_bits(step, i),
+                                                    .elements = array->elements};
         for (uint32_t u = 0; u <= parting->units; u++)
-            parting->demand[at * (parting->units + 1) + u].elements = array->elements;
-        place[i] = at++;
+            parting->demand[index * (parting->units + 1) + u].elements = array->elements;
+        place[i] = index++;
     }
     each_use(parting, collect, place);
     for (uint32_t i = 0; i < parting->shared_count; i++) TN_TRY(list_users(parting, i, arena, error));
@@ -228,10 +228,10 @@ static tn_status price_memories(const tn_parting *parting, const tn_plan *plan, 
         if (plan->map.memory_of[i] == UINT32_MAX) continue;
         uint32_t owner = parting->owner[i] == NONE ? parting->units : parting->owner[i];
         const tn_price_part *own = &each[plan->map.memory_of[i]];
-        tn_price_part *to = owner == SHARED ? common : &part[owner];
-        to->bram18 += own->bram18;
-        to->uram += own->uram;
-        to->capacity_bits += own->capacity_bits;
+        tn_price_part *target = owner == SHARED ? common : &part[owner];
+        target->bram18 += own->bram18;
+        target->uram += own->uram;
+        target->capacity_bits += own->capacity_bits;
     }
     for (uint32_t m = 0; status == TN_OK && m < plan->map.memories; m++) {
         const tn_mapped *memory = &plan->map.memory[m];
@@ -278,13 +278,13 @@ static tn_status stage(const tn_parting *parting, const tn_plan *plan, uint32_t 
     const tn_step *step = parting->workload->step;
     const tn_operation *operation = &step->operation[operation_at];
     uint32_t unit = parting->unit_of_operation[operation_at];
-    tn_demand *of = &demand[position * (parting->units + 1) + unit];
+    tn_demand *this_demand = &demand[position * (parting->units + 1) + unit];
     uint64_t elements;
     if (!plan->map.off_chip[array]) return TN_OK;
     TN_TRY(tn_staged_elements(step, operation, array, position, &plan->options, plan->map.off_chip, &elements,
                               error));
-    if (elements > of->elements) of->elements = elements;
-    *fits = *fits && add_use(of, NULL, tn_use_of(operation, position));
+    if (elements > this_demand->elements) this_demand->elements = elements;
+    *fits = *fits && add_use(this_demand, NULL, tn_use_of(operation, position));
     return TN_OK;
 }
 
@@ -370,9 +370,9 @@ tn_status tn_parting_price(tn_parting *parting, const tn_build *build, tn_price_
     TN_TRY(tn_workload_plan(workload, build, &plan, error));
     TN_TRY(tn_price_work(workload, plan, build, &work, error));
     for (uint32_t i = 0; i < step->operations; i++) {
-        tn_price_part *of = &part[parting->unit_of_operation[i]];
-        of->cycles += (double)workload->cycles[plan->off_chip ? i : workload->work_of[i]];
-        of->operations++;
+        tn_price_part *price_part = &part[parting->unit_of_operation[i]];
+        price_part->cycles += (double)workload->cycles[plan->off_chip ? i : workload->work_of[i]];
+        price_part->operations++;
     }
     add_off_chip(parting, plan, part, &common);
     TN_TRY(price_memories(parting, plan, build, part, &common, error));

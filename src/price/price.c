@@ -40,17 +40,17 @@ static void find_rows(tn_plan *plan, const tn_build *build) {
 
 /* The share of a memory of the plan, as it was found before where it had the same row and place: few of these differ
  * between builds. */
-static tn_status recall_share(const tn_workload *workload, const tn_plan *plan, uint32_t at,
+static tn_status recall_share(const tn_workload *workload, const tn_plan *plan, uint32_t index,
                               const tn_build *build, const tn_place *place, uint32_t slot,
                               const tn_memory_share **share, tn_error *error) {
     tn_memory_share *kept;
     bool found;
-    TN_TRY(tn_share_memo_find(plan->shares, at, slot, &kept, &found, error));
+    TN_TRY(tn_share_memo_find(plan->shares, index, slot, &kept, &found, error));
     *share = kept;
     if (found) return TN_OK;
-    TN_TRY(tn_price_share(workload->device, workload->word_bits, &plan->map.memory[at], tn_plan_row(plan, at),
-                          build, place, kept, error));
-    tn_share_memo_keep(plan->shares, at, slot);
+    TN_TRY(tn_price_share(workload->device, workload->word_bits, &plan->map.memory[index],
+                          tn_plan_row(plan, index), build, place, kept, error));
+    tn_share_memo_keep(plan->shares, index, slot);
     return TN_OK;
 }
 
@@ -60,14 +60,14 @@ typedef struct {
     uint32_t slot;
 } found_place;
 
-static const found_place *find_place(const tn_plan *plan, uint32_t at, const tn_build *build,
+static const found_place *find_place(const tn_plan *plan, uint32_t index, const tn_build *build,
                                      found_place known[TN_STORES][2], unsigned *have) {
-    const tn_mapped *memory = &plan->map.memory[at];
+    const tn_mapped *memory = &plan->map.memory[index];
     found_place *found = &known[memory->store][memory->grouped];
     unsigned bit = 1u << (2 * memory->store + memory->grouped);
     bool as_built = build->placement == TN_PLACE_AS_BUILT;
     if (as_built && *have & bit) return found;
-    found->place = as_built ? tn_place_as_built(memory, build) : plan->place[at];
+    found->place = as_built ? tn_place_as_built(memory, build) : plan->place[index];
     found->slot = tn_share_memo_place(plan->shares, &found->place, build->read_ports);
     *have |= bit;
     return found;
@@ -84,8 +84,8 @@ tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn
         const tn_mapped *memory = &plan->map.memory[i];
         const tn_memory_share *share;
         if (!(stores >> memory->store & 1)) continue;
-        const found_place *at = find_place(plan, i, build, known, &have);
-        TN_TRY(recall_share(workload, plan, i, build, &at->place, at->slot, &share, error));
+        const found_place *found = find_place(plan, i, build, known, &have);
+        TN_TRY(recall_share(workload, plan, i, build, &found->place, found->slot, &share, error));
         price->bram18 += share->bram18;
         price->uram += share->uram;
         price->lutram += share->lutram;
@@ -124,7 +124,7 @@ typedef struct {
 enum { MASKS = 24 };
 typedef struct {
     unsigned bearings;
-    tn_build_mask of;
+    tn_build_mask mask;
 } part_mask;
 
 typedef struct tn_price_memo {
@@ -200,7 +200,7 @@ static tn_build part_of(tn_price_memo *memo, const tn_build *build, unsigned bea
     while (i < memo->masks && memo->mask[i].bearings != bearings) i++;
     if (i == MASKS) i = memo->masks = 0;
     if (i == memo->masks) memo->mask[memo->masks++] = (part_mask){bearings, tn_build_mask_of(bearings)};
-    return tn_build_masked(build, &memo->mask[i].of);
+    return tn_build_masked(build, &memo->mask[i].mask);
 }
 
 /* Of the work of a step; */
@@ -275,10 +275,12 @@ static tn_status recall_work(tn_workload *workload, tn_plan *plan, const tn_buil
     return TN_OK;
 }
 
-static tn_status recall_memories(tn_workload *workload, tn_plan *plan, const tn_build *of, unsigned stores,
-                                 const tn_work_price *work, tn_memory_price *sum, tn_error *error) {
-    tn_build build = part_of(workload->memo, of, bears_on_memories(of, stores));
-    if (of->layouts == TN_LAID_CLOSELY) build.layouts = TN_LAID_BOUND; /* both have the same memories */
+static tn_status recall_memories(tn_workload *workload, tn_plan *plan, const tn_build *this_build,
+                                 unsigned stores, const tn_work_price *work, tn_memory_price *sum,
+                                 tn_error *error) {
+    tn_build build = part_of(workload->memo, this_build, bears_on_memories(this_build, stores));
+    if (this_build->layouts == TN_LAID_CLOSELY)
+        build.layouts = TN_LAID_BOUND; /* both have the same memories */
     tn_build key = build;
     part_key *kept;
     uint32_t rows = 0;
@@ -340,9 +342,10 @@ static tn_status recall_bound_work(tn_workload *workload, tn_plan *plan, const t
     return TN_OK;
 }
 
-static tn_status price_build(tn_workload *workload, const tn_build *of, tn_price *price, tn_error *error) {
+static tn_status price_build(tn_workload *workload, const tn_build *this_build, tn_price *price,
+                             tn_error *error) {
     enum { CORES = 1 << TN_STORE_CORES, ACTIVATIONS = 1 << TN_STORE_ACTIVATIONS };
-    const tn_build effective = tn_build_effective(of), *build = &effective;
+    const tn_build effective = tn_build_effective(this_build), *build = &effective;
     const bool bound = build->layouts == TN_LAID_BOUND || build->layouts == TN_LAID_CLOSELY;
     const tn_work_price *work;
     tn_work_price overlapped;

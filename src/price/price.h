@@ -30,8 +30,9 @@ typedef struct tn_price {
 } tn_price;
 
 typedef enum tn_resource { TN_LUT, TN_FF, TN_DSP, TN_BRAM18, TN_URAM, TN_RESOURCES } tn_resource;
-static inline uint64_t tn_resource_amount(const tn_resources *of, tn_resource which) {
-    const uint64_t amount[TN_RESOURCES] = {of->lut, of->ff, of->dsp, of->bram18, of->uram};
+static inline uint64_t tn_resource_amount(const tn_resources *resources, tn_resource which) {
+    const uint64_t amount[TN_RESOURCES] = {resources->lut, resources->ff, resources->dsp, resources->bram18,
+                                           resources->uram};
     return amount[which];
 }
 extern const char *const tn_resource_names[]; /* "lut", "ff", "dsp", "bram18", "uram" */

@@ -26,10 +26,10 @@ static void wait_until(tn_task_time *time, uint64_t cycle, tn_wait wait, uint32_
 }
 
 /* Ends of the pieces of a cut task; a piece follows the one before it and the pieces it consumes. */
-static void run_pieces(const tn_schedule *schedule, const tn_schedule_scratch *scratch, uint32_t at,
+static void run_pieces(const tn_schedule *schedule, const tn_schedule_scratch *scratch, uint32_t index,
                        tn_task_time *time) {
-    const tn_task *task = &schedule->task[at];
-    uint64_t *end = scratch->piece_end + (size_t)at * TN_BLOCKS_MOST;
+    const tn_task *task = &schedule->task[index];
+    uint64_t *end = scratch->piece_end + (size_t)index * TN_BLOCKS_MOST;
     uint64_t cycles = schedule->piece_cycles[task->work], before = time->start;
     for (uint32_t piece = 0; piece < schedule->blocks; piece++) {
         for (uint32_t i = 0; i < task->streamed_count; i++) {
@@ -75,9 +75,10 @@ void tn_schedule_run(const tn_schedule *schedule, const tn_schedule_scratch *scr
 
 void tn_schedule_path(const tn_schedule *schedule, const tn_task_time *time, uint32_t *path,
                       uint32_t *count) {
-    uint32_t at = NONE;
+    uint32_t index = NONE;
     for (uint32_t i = 0; i < schedule->tasks; i++)
-        if (at == NONE || time[i].finish > time[at].finish) at = i;
-    for (*count = 0; at != NONE; at = time[at].wait == TN_WAIT_NOTHING ? NONE : time[at].waited_task)
-        path[(*count)++] = at;
+        if (index == NONE || time[i].finish > time[index].finish) index = i;
+    for (*count = 0; index != NONE;
+         index = time[index].wait == TN_WAIT_NOTHING ? NONE : time[index].waited_task)
+        path[(*count)++] = index;
 }

@@ -71,61 +71,61 @@ static void swap(uint32_t *a, uint32_t *b) {
 }
 
 /* An operation that is waited for more than once is streamed only if every time allows it. */
-static void wait_for(lister *with, uint32_t operation, bool streamable) {
+static void wait_for(lister *listing, uint32_t operation, bool streamable) {
     uint32_t i = 0;
-    while (i < with->count && with->after[i] != operation) i++;
-    if (i == with->count) {
-        with->after[with->count++] = operation;
-        if (streamable) swap(&with->after[i], &with->after[with->streamable++]);
-    } else if (i < with->streamable && !streamable) {
-        swap(&with->after[i], &with->after[--with->streamable]);
+    while (i < listing->count && listing->after[i] != operation) i++;
+    if (i == listing->count) {
+        listing->after[listing->count++] = operation;
+        if (streamable) swap(&listing->after[i], &listing->after[listing->streamable++]);
+    } else if (i < listing->streamable && !streamable) {
+        swap(&listing->after[i], &listing->after[--listing->streamable]);
     }
 }
 
 /* In place, a row is overwritten once it has been read: its maker is no more in the way than it was. */
-static void wait_for_users(lister *with, uint32_t at, uint32_t array) {
-    for (uint32_t place = with->users_of[array]; place != NONE; place = with->user[place].next) {
-        uint32_t other = with->user[place].operation;
-        const tn_operation *maker = &with->step->operation[other];
+static void wait_for_users(lister *listing, uint32_t index, uint32_t array) {
+    for (uint32_t place = listing->users_of[array]; place != NONE; place = listing->user[place].next) {
+        uint32_t other = listing->user[place].operation;
+        const tn_operation *maker = &listing->step->operation[other];
         bool streamable = maker->write_count == 1 && maker->writes[0] == array &&
-                          can_stream(with->step, maker, &with->step->operation[at]);
-        if (other != at) wait_for(with, other, streamable);
+                          can_stream(listing->step, maker, &listing->step->operation[index]);
+        if (other != index) wait_for(listing, other, streamable);
     }
 }
 
-static void wait_for_slot(lister *with, uint32_t at, uint32_t array) {
-    uint32_t slot = with->map->slot_of[array];
-    if (slot == NONE || with->occupant[slot] == NONE || with->occupant[slot] == array) return;
-    uint32_t before = with->occupant[slot];
-    for (uint32_t place = with->users_of[before]; place != NONE; place = with->user[place].next)
-        if (with->user[place].operation != at) wait_for(with, with->user[place].operation, false);
+static void wait_for_slot(lister *listing, uint32_t index, uint32_t array) {
+    uint32_t slot = listing->map->slot_of[array];
+    if (slot == NONE || listing->occupant[slot] == NONE || listing->occupant[slot] == array) return;
+    uint32_t before = listing->occupant[slot];
+    for (uint32_t place = listing->users_of[before]; place != NONE; place = listing->user[place].next)
+        if (listing->user[place].operation != index) wait_for(listing, listing->user[place].operation, false);
 }
 
-static void use(lister *with, uint32_t at, uint32_t array, bool writes) {
-    uint32_t slot = with->map->slot_of[array];
-    with->user[with->users] = (user){at, writes ? NONE : with->users_of[array]};
-    with->users_of[array] = with->users++;
-    if (slot != NONE) with->occupant[slot] = array;
+static void use(lister *listing, uint32_t index, uint32_t array, bool writes) {
+    uint32_t slot = listing->map->slot_of[array];
+    listing->user[listing->users] = (user){index, writes ? NONE : listing->users_of[array]};
+    listing->users_of[array] = listing->users++;
+    if (slot != NONE) listing->occupant[slot] = array;
 }
 
-static void list_waits(lister *with, uint32_t at) {
-    const tn_operation *operation = &with->step->operation[at];
-    with->count = with->streamable = 0;
+static void list_waits(lister *listing, uint32_t index) {
+    const tn_operation *operation = &listing->step->operation[index];
+    listing->count = listing->streamable = 0;
     for (uint32_t j = 0; j < operation->after_count; j++)
-        wait_for(with, operation->after[j],
-                 can_stream(with->step, &with->step->operation[operation->after[j]], operation));
+        wait_for(listing, operation->after[j],
+                 can_stream(listing->step, &listing->step->operation[operation->after[j]], operation));
     for (uint32_t j = 0; j < operation->write_count; j++) {
-        wait_for_users(with, at, operation->writes[j]);
-        wait_for_slot(with, at, operation->writes[j]);
+        wait_for_users(listing, index, operation->writes[j]);
+        wait_for_slot(listing, index, operation->writes[j]);
     }
-    for (uint32_t j = 0; j < operation->read_count; j++) use(with, at, operation->reads[j], false);
-    for (uint32_t j = 0; j < operation->write_count; j++) use(with, at, operation->writes[j], true);
+    for (uint32_t j = 0; j < operation->read_count; j++) use(listing, index, operation->reads[j], false);
+    for (uint32_t j = 0; j < operation->write_count; j++) use(listing, index, operation->writes[j], true);
 }
 
-static tn_status make_room(lister *with, tn_waits *waits, tn_arena *arena, tn_error *error) {
-    size_t after = 0, users = 0, operations = with->step->operations;
+static tn_status make_room(lister *listing, tn_waits *waits, tn_arena *arena, tn_error *error) {
+    size_t after = 0, users = 0, operations = listing->step->operations;
     for (uint32_t i = 0; i < operations; i++) {
-        const tn_operation *operation = &with->step->operation[i];
+        const tn_operation *operation = &listing->step->operation[i];
         after += operation->after_count;
         users += operation->read_count + operation->write_count;
     }
@@ -135,26 +135,26 @@ static tn_status make_room(lister *with, tn_waits *waits, tn_arena *arena, tn_er
     TN_TRY(TN_NEW(arena, operations, &waits->first, error));
     TN_TRY(TN_NEW(arena, operations, &waits->count, error));
     TN_TRY(TN_NEW(arena, operations, &waits->streamable, error));
-    TN_TRY(TN_NEW(arena, users, &with->user, error));
-    TN_TRY(TN_NEW(arena, with->step->arrays, &with->users_of, error));
-    TN_TRY(TN_NEW(arena, with->map->slots, &with->occupant, error));
-    memset(with->users_of, 0xff, with->step->arrays * sizeof *with->users_of);
-    memset(with->occupant, 0xff, with->map->slots * sizeof *with->occupant);
+    TN_TRY(TN_NEW(arena, users, &listing->user, error));
+    TN_TRY(TN_NEW(arena, listing->step->arrays, &listing->users_of, error));
+    TN_TRY(TN_NEW(arena, listing->map->slots, &listing->occupant, error));
+    memset(listing->users_of, 0xff, listing->step->arrays * sizeof *listing->users_of);
+    memset(listing->occupant, 0xff, listing->map->slots * sizeof *listing->occupant);
     return TN_OK;
 }
 
 tn_status tn_waits_make(const tn_step *step, const tn_map *map, tn_arena *arena, tn_waits *waits,
                         tn_error *error) {
-    lister with = {.step = step, .map = map};
+    lister listing = {.step = step, .map = map};
     uint32_t used = 0;
-    TN_TRY(make_room(&with, waits, arena, error));
+    TN_TRY(make_room(&listing, waits, arena, error));
     for (uint32_t i = 0; i < step->operations; i++) {
-        with.after = waits->after + used;
-        list_waits(&with, i);
+        listing.after = waits->after + used;
+        list_waits(&listing, i);
         waits->first[i] = used;
-        waits->count[i] = with.count;
-        waits->streamable[i] = with.streamable;
-        used += with.count;
+        waits->count[i] = listing.count;
+        waits->streamable[i] = listing.streamable;
+        used += listing.count;
     }
     return TN_OK;
 }
@@ -180,9 +180,9 @@ static void take_port(const tn_map *map, const tn_place *place, uint32_t array, 
         take(task, TN_RESOURCE_EXTERNAL);
     }
     if (memory == NONE) return;
-    const tn_mapped *of = &map->memory[memory];
-    uint64_t copy = of->staging ? 0 : map->copy_of[array] / place[memory].group;
-    take(task, TN_RESOURCE_PORTS + 2 * (uint32_t)(of->first_port + copy) + writes);
+    const tn_mapped *mapped = &map->memory[memory];
+    uint64_t copy = mapped->staging ? 0 : map->copy_of[array] / place[memory].group;
+    take(task, TN_RESOURCE_PORTS + 2 * (uint32_t)(mapped->first_port + copy) + writes);
 }
 
 static void take_stream(tn_phase phase, const tn_build *build, tn_task *task) {

@@ -44,7 +44,7 @@ static tn_status work_cycles(const tn_workload *workload, const tn_work *work, c
         *issues = time.issues;
     }
     *cycles = tn_scaled_up(*cycles, work->cycle_ratio);
-    *cycles += tn_write_back_cycles(work->of, &workload->vector_operators);
+    *cycles += tn_write_back_cycles(work->operation, &workload->vector_operators);
     const tn_device_control *control = &workload->device->control;
     *cycles += work->product ? control->product_cycles
                              : control->vector_cycles * tn_vector_starts((tn_operation_kind)work->vector);
@@ -90,12 +90,12 @@ static void add_traffic(const tn_workload *workload, const tn_work *work, const 
         price->words[work->side_store[side]] += count * words[side] * fmin(1, work->cycle_ratio);
     for (int store = 0; store < TN_STORES; store++)
         price->words[store] += elements * (double)work->size.batch * work->writes[store];
-    for (uint32_t i = 0; i < work->of->fused_count; i++) {
-        uint32_t read = work->of->fused[i].read;
+    for (uint32_t i = 0; i < work->operation->fused_count; i++) {
+        uint32_t read = work->operation->fused[i].read;
         if (read == UINT32_MAX) continue;
-        bool core = store_is_core(&workload->step->array[work->of->reads[read]]);
+        bool core = store_is_core(&workload->step->array[work->operation->reads[read]]);
         price->words[core ? TN_STORE_CORES : TN_STORE_ACTIVATIONS] +=
-            count * (double)tn_write_back_words(work->of, i, build);
+            count * (double)tn_write_back_words(work->operation, i, build);
     }
 }
 
@@ -106,7 +106,7 @@ static void add_write_backs(const tn_workload *workload, const tn_build *build, 
     tn_side_edges(TN_SIDE_RESULT, build, edge);
     for (uint32_t i = 0; i < workload->works; i++) {
         const tn_work *work = &workload->work[i];
-        if (work->of->fused_count == 0) continue;
+        if (work->operation->fused_count == 0) continue;
         const tn_resources used = tn_workload_write_back(workload, build, work->arithmetic);
         double tiles = (double)work->size.batch * (double)tn_ceil_div(work->size.rows, edge[0]) *
                        (double)tn_ceil_div(work->size.columns, edge[1]);
@@ -160,9 +160,9 @@ static void spread_classes(tn_workload *workload) {
 /* What tiles take more than the whole product: each is a product of its own, whose pipeline fills and drains, and is
  * rounded up to the kernel's edges. And what they add to transfers: the first ones are awaited, and the last result is
  * written, with no product beside them. */
-static tn_status add_tiles(tn_workload *workload, const tn_plan *plan, const tn_build *of, uint32_t i,
+static tn_status add_tiles(tn_workload *workload, const tn_plan *plan, const tn_build *this_build, uint32_t i,
                            uint64_t *fill, tn_error *error) {
-    tn_build ideal = *of, *build = &ideal;
+    tn_build ideal = *this_build, *build = &ideal;
     ideal.layouts = TN_LAID_IDEALLY; /* what tiles take more is the same for every layout, and for bounds */
     const tn_tiling *tiling = &plan->tiling[i];
     const tn_work *work = &workload->work[workload->work_of[i]];
@@ -216,16 +216,16 @@ static tn_status lay_operations(tn_workload *workload, const tn_plan *plan, cons
     return TN_OK;
 }
 
-static tn_status price_class(tn_workload *workload, uint32_t at, const tn_build *build, uint64_t blocks,
+static tn_status price_class(tn_workload *workload, uint32_t index, const tn_build *build, uint64_t blocks,
                              tn_error *error) {
-    const tn_work *work = &workload->work[at];
+    const tn_work *work = &workload->work[index];
     tn_product_size piece = work->size;
     uint64_t issues;
-    TN_TRY(
-        work_cycles(workload, work, &work->size, build, &workload->cycles[at], &workload->issues[at], error));
+    TN_TRY(work_cycles(workload, work, &work->size, build, &workload->cycles[index], &workload->issues[index],
+                       error));
     if (blocks == 1) return TN_OK;
     piece.rows = tn_ceil_div(piece.rows, blocks);
-    return work_cycles(workload, work, &piece, build, &workload->piece_cycles[at], &issues, error);
+    return work_cycles(workload, work, &piece, build, &workload->piece_cycles[index], &issues, error);
 }
 
 /* Whether cycles differ within a class of operations. */
@@ -268,12 +268,12 @@ static tn_status add_refreshes(tn_workload *workload, const tn_plan *plan, const
         const tn_array *array = &step->array[i];
         uint64_t refreshes;
         if (store_is_core(array) || array->last >= step->operations) continue;
-        uint64_t from = array->first == 0 ? 0 : end[array->first - 1], to = end[array->last];
+        uint64_t begin = array->first == 0 ? 0 : end[array->first - 1], last = end[array->last];
         if (!sequential) {
-            from = workload->time[array->first].start;
-            to = workload->time[array->last].finish;
+            begin = workload->time[array->first].start;
+            last = workload->time[array->last].finish;
         }
-        status = tn_refreshes((double)(to - from) * us_per_cycle, step->retention_us, &refreshes, error);
+        status = tn_refreshes((double)(last - begin) * us_per_cycle, step->retention_us, &refreshes, error);
         if (status == TN_OK)
             price->refresh_pJ += (double)refreshes * (double)array->elements * step->refresh_pJ;
     }

@@ -17,7 +17,7 @@ static void describe(const tn_step *step, const tn_operation *operation, uint32_
     *work = (tn_work){.product = operation->kind == TN_OP_PRODUCT,
                       .arithmetic = (uint8_t)arithmetic,
                       .count = 1,
-                      .of = operation};
+                      .operation = operation};
     work->size =
         (tn_product_size){operation->batch, operation->rows, operation->reduction, operation->columns};
     if (tn_operation_is_update(operation) ||
@@ -58,7 +58,8 @@ static bool same_work(const tn_work *a, const tn_work *b) {
            memcmp(&a->size, &b->size, sizeof a->size) == 0 &&
            memcmp(a->reads, b->reads, sizeof a->reads) == 0 &&
            memcmp(a->writes, b->writes, sizeof a->writes) == 0 &&
-           memcmp(a->side_store, b->side_store, sizeof a->side_store) == 0 && same_fused(a->of, b->of);
+           memcmp(a->side_store, b->side_store, sizeof a->side_store) == 0 &&
+           same_fused(a->operation, b->operation);
 }
 
 /* Where the classes lie: open addressing over FNV-1a of what same_work compares. */
@@ -92,10 +93,10 @@ static uint32_t slot_of(const class_index *index, const tn_work *work) {
 static uint32_t find_work(tn_workload *workload, class_index *index, const tn_work *work) {
     uint32_t slot = slot_of(index, work);
     for (; index->slot[slot]; slot = (slot + 1) & (index->slots - 1)) {
-        uint32_t at = index->slot[slot] - 1;
-        if (!same_work(&workload->work[at], work)) continue;
-        workload->work[at].count++;
-        return at;
+        uint32_t place = index->slot[slot] - 1;
+        if (!same_work(&workload->work[place], work)) continue;
+        workload->work[place].count++;
+        return place;
     }
     workload->work[workload->works++] = *work;
     index->slot[slot] = workload->works;
@@ -262,9 +263,9 @@ tn_status tn_workload_step(tn_workload *workload, const tn_build *build, const t
     return TN_OK;
 }
 
-void tn_workload_share_layouts(tn_workload *workload, const tn_workload *from) {
-    workload->laid = from->laid;
-    workload->laid_as = from;
+void tn_workload_share_layouts(tn_workload *workload, const tn_workload *source) {
+    workload->laid = source->laid;
+    workload->laid_as = source;
 }
 
 uint64_t tn_workload_matmuls(const tn_workload *workload, const tn_build *build, uint32_t arithmetic) {
@@ -286,9 +287,9 @@ static tn_resources recall_route(const tn_workload *workload, const tn_route *ro
     return kept->used;
 }
 
-static tn_resources port_of(const tn_workload *workload, const tn_port_source *from, uint64_t sources) {
-    tn_route route = {.words = from->words, .word_bits = workload->word_bits, .sources = sources};
-    memcpy(route.banks, from->banks, sizeof route.banks);
+static tn_resources port_of(const tn_workload *workload, const tn_port_source *source, uint64_t sources) {
+    tn_route route = {.words = source->words, .word_bits = workload->word_bits, .sources = sources};
+    memcpy(route.banks, source->banks, sizeof route.banks);
     return recall_route(workload, &route);
 }
 
@@ -302,12 +303,12 @@ static tn_resources matmul_routing(const tn_workload *workload, const tn_build *
     tn_resources used = {0};
     const tn_port_source *result = &ports[TN_SIDE_RESULT];
     for (int side = TN_SIDE_LEFT; side <= TN_SIDE_RIGHT; side++) {
-        const tn_port_source *from = &ports[side];
-        const tn_resources port = port_of(workload, from, from->memories);
+        const tn_port_source *source = &ports[side];
+        const tn_resources port = port_of(workload, source, source->memories);
         tn_resources_add(&used, &port, 1);
     }
-    const tn_port_source *beside = &ports[TN_SIDE_BESIDE];
-    const tn_resources added = port_of(workload, beside, beside->memories);
+    const tn_port_source *second = &ports[TN_SIDE_BESIDE];
+    const tn_resources added = port_of(workload, second, second->memories);
     tn_resources_add(&used, &added, workload->write_back.added);
     /* What one operation at a time writes goes over one bus; else every memory chooses whose result it takes. */
     bool sequential = build->schedule == TN_SCHEDULE_SEQUENTIAL;
@@ -356,7 +357,7 @@ tn_resources tn_workload_write_backs(const tn_workload *workload, const tn_build
     return all;
 }
 
-void tn_write_back_note(tn_write_back_need *of, const tn_operation *product) {
+void tn_write_back_note(tn_write_back_need *need, const tn_operation *product) {
     uint64_t operators[TN_OPERATORS] = {0};
     uint32_t added = 0;
     for (uint32_t i = 0; i < product->fused_count; i++) {
@@ -365,9 +366,9 @@ void tn_write_back_note(tn_write_back_need *of, const tn_operation *product) {
         added += product->fused[i].read != UINT32_MAX;
     }
     for (int kind = 0; kind < TN_OPERATORS; kind++)
-        of->operators[kind] = tn_greatest(of->operators[kind], operators[kind]);
-    if (added > of->added) of->added = added;
-    if (product->write_count - 1 > of->kept) of->kept = product->write_count - 1;
+        need->operators[kind] = tn_greatest(need->operators[kind], operators[kind]);
+    if (added > need->added) need->added = added;
+    if (product->write_count - 1 > need->kept) need->kept = product->write_count - 1;
 }
 
 uint64_t tn_write_back_cycles(const tn_operation *product, const tn_operator_set *operators) {
@@ -381,15 +382,15 @@ uint64_t tn_write_back_lanes(const tn_build *build) {
     return build->array == TN_ARRAY_SYSTOLIC ? build->columns : build->rows * build->columns;
 }
 
-tn_resources tn_write_back_resources(const tn_write_back_need *of, uint64_t lanes, uint64_t word_bits,
+tn_resources tn_write_back_resources(const tn_write_back_need *need, uint64_t lanes, uint64_t word_bits,
                                      uint64_t fill_cycles, const tn_operator_set *operators) {
     enum { PLACES = 32 }; /* of a LUT as a shift register */
-    tn_resources used = {.lut = of->added * lanes * word_bits * tn_ceil_div(fill_cycles, PLACES)};
+    tn_resources used = {.lut = need->added * lanes * word_bits * tn_ceil_div(fill_cycles, PLACES)};
     for (int kind = 0; kind < TN_OPERATORS; kind++) {
-        if (of->operators[kind] == 0) continue;
+        if (need->operators[kind] == 0) continue;
         const tn_operator_row *row = operators->row[kind];
         const tn_resources one = {.lut = row->lut, .ff = row->ff, .dsp = row->dsp};
-        tn_resources_add(&used, &one, of->operators[kind] * lanes);
+        tn_resources_add(&used, &one, need->operators[kind] * lanes);
     }
     return used;
 }

@@ -19,9 +19,9 @@ typedef struct tn_workload tn_workload;
 tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_arena *arena,
                               tn_workload **workload, tn_error *error);
 
-/* Layouts do not depend on the device: `workload`, of the same step, takes those that `from` found, which must outlive
+/* Layouts do not depend on the device: `workload`, of the same step, takes those that `source` found, which must outlive
  * it. */
-void tn_workload_share_layouts(tn_workload *workload, const tn_workload *from);
+void tn_workload_share_layouts(tn_workload *workload, const tn_workload *source);
 
 /* The step as the build does it: with operations fused or not (build.fusion). */
 tn_status tn_workload_step(tn_workload *workload, const tn_build *build, const tn_step **step,

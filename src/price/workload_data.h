@@ -31,7 +31,7 @@ typedef struct tn_write_back_need {
     uint32_t kept;                    /* arrays that one writes beside its result */
 } tn_write_back_need;
 
-void tn_write_back_note(tn_write_back_need *of, const tn_operation *product);
+void tn_write_back_note(tn_write_back_need *need, const tn_operation *product);
 
 /* Cycles from a finished sum to the result, 0 where nothing is fused. */
 uint64_t tn_write_back_cycles(const tn_operation *product, const tn_operator_set *operators);
@@ -40,7 +40,7 @@ uint64_t tn_write_back_lanes(const tn_build *build);
 
 /* Of one kernel: operators, and shift registers of 32 places a LUT for arrays of word_bits that are added to sums
  * which take `fill_cycles`. */
-tn_resources tn_write_back_resources(const tn_write_back_need *of, uint64_t lanes, uint64_t word_bits,
+tn_resources tn_write_back_resources(const tn_write_back_need *need, uint64_t lanes, uint64_t word_bits,
                                      uint64_t fill_cycles, const tn_operator_set *operators);
 
 /* Words that the product reads of the array it adds as its i-th fused operation, each time that a tile wants them; 0: it
@@ -56,10 +56,10 @@ typedef struct tn_work {
     uint8_t reads[TN_STORES], writes[TN_STORES]; /* operands by store */
     uint8_t side_store[2];                       /* products: tn_store of left and right */
     tn_product_size size;                        /* vector kernels: rows x columns, batch and reduction 1 */
-    double cycle_ratio;     /* issues by those of the whole operation, once it has started */
-    double share;           /* of the steps that do it (model/step.h, times): all that it takes */
-    uint64_t count;         /* operations */
-    const tn_operation *of; /* one of them */
+    double cycle_ratio;            /* issues by those of the whole operation, once it has started */
+    double share;                  /* of the steps that do it (model/step.h, times): all that it takes */
+    uint64_t count;                /* operations */
+    const tn_operation *operation; /* one of them */
 } tn_work;
 
 /* A port's routing that was found before. */

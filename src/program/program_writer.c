@@ -18,10 +18,10 @@ static uint16_t *carried_by(const tn_writer *writer, uint32_t tensor) {
     return writer->carried + (size_t)tensor * writer->program->indices;
 }
 
-static tn_status copy_indices(tn_writer *writer, tn_indices from, tn_indices *to) {
-    to->count = from.count;
-    TN_TRY(TN_NEW(writer->arena, from.count, &to->index, writer->error));
-    if (from.count) memcpy(to->index, from.index, from.count * sizeof *to->index);
+static tn_status copy_indices(tn_writer *writer, tn_indices source, tn_indices *target) {
+    target->count = source.count;
+    TN_TRY(TN_NEW(writer->arena, source.count, &target->index, writer->error));
+    if (source.count) memcpy(target->index, source.index, source.count * sizeof *target->index);
     return TN_OK;
 }
 
@@ -213,9 +213,9 @@ typedef struct change {
     uint64_t comes, goes;
 } change;
 
-static tn_status apply(const tn_writer *writer, uint32_t step, change by, uint64_t *live) {
-    *live -= by.goes;
-    return tn_add(*live, by.comes, live) ? TN_OK : too_large(writer, step, "live elements");
+static tn_status apply(const tn_writer *writer, uint32_t step, change delta, uint64_t *live) {
+    *live -= delta.goes;
+    return tn_add(*live, delta.comes, live) ? TN_OK : too_large(writer, step, "live elements");
 }
 
 /* Sums, as far as they fit 64 bits; else UINT64_MAX, which no live count can take. */
@@ -225,46 +225,46 @@ static void include(uint64_t *sum, uint64_t elements) {
 
 /* Before the body: X, and the sums. */
 static change body_begins(const tn_program *program) {
-    change by = {0};
+    change delta = {0};
     for (uint32_t t = 0; t < program->tensors; t++)
         if (program->tensor[t].role == TN_ROLE_X || tn_program_is_sum(program, t))
-            include(&by.comes, program->tensor[t].elements);
-    return by;
+            include(&delta.comes, program->tensor[t].elements);
+    return delta;
 }
 
 /* Before the backward pass: Y and X (if it is done with) go, dY comes. */
 static change backward_begins(const tn_program *program) {
-    change by = {0};
+    change delta = {0};
     for (uint32_t t = 0; t < program->tensors; t++) {
         const tn_program_tensor *one = &program->tensor[t];
-        if (one->role == TN_ROLE_Y || (one->role == TN_ROLE_X && !one->saved)) by.goes += one->elements;
-        if (one->role == TN_ROLE_DY) by.comes = one->elements;
+        if (one->role == TN_ROLE_Y || (one->role == TN_ROLE_X && !one->saved)) delta.goes += one->elements;
+        if (one->role == TN_ROLE_DY) delta.comes = one->elements;
     }
-    return by;
+    return delta;
 }
 
 /* Before the epilogue: dY and dX go, and what of the prelude only the body read. */
 static change body_ends(const tn_program *program) {
-    change by = {0};
+    change delta = {0};
     for (uint32_t t = 0; t < program->tensors; t++) {
         const tn_program_tensor *one = &program->tensor[t];
         bool done = of_prelude(program, one) && one->last_use >= program->prelude_steps &&
                     one->last_use < epilogue_first(program);
-        if (done || one->role == TN_ROLE_DY || one->role == TN_ROLE_DX) by.goes += one->elements;
+        if (done || one->role == TN_ROLE_DY || one->role == TN_ROLE_DX) delta.goes += one->elements;
     }
-    return by;
+    return delta;
 }
 
 static change before_step(const tn_program *program, uint32_t step) {
-    change by = {0}, more;
-    if (step == program->prelude_steps) by = body_begins(program);
+    change delta = {0}, more;
+    if (step == program->prelude_steps) delta = body_begins(program);
     if (program->training && step == program->forward_steps) {
         more = backward_begins(program);
-        by.goes += more.goes;
-        include(&by.comes, more.comes);
+        delta.goes += more.goes;
+        include(&delta.comes, more.comes);
     }
-    if (program->epilogue_steps && step == epilogue_first(program)) by = body_ends(program);
-    return by;
+    if (program->epilogue_steps && step == epilogue_first(program)) delta = body_ends(program);
+    return delta;
 }
 
 static tn_status add_resident(const tn_writer *writer, uint64_t *live) {

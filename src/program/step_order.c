@@ -9,8 +9,8 @@
 /* A set of done steps, with the best way to it. */
 typedef struct tn_order_entry {
     uint64_t done, live, peak;
-    uint32_t before; /* entry of the layer before */
-    uint8_t step;    /* the last one done */
+    uint32_t previous; /* entry of the layer before */
+    uint8_t step;      /* the last one done */
 } entry;
 
 #define NOTHING UINT32_MAX
@@ -49,10 +49,10 @@ static uint64_t goes(const walk *w, uint32_t item, uint64_t done) {
     return w->problem->item[item].elements;
 }
 
-static entry after(const walk *w, uint32_t from, uint32_t s) {
-    const entry *e = &w->orderer->entry[from];
+static entry after(const walk *w, uint32_t start, uint32_t s) {
+    const entry *e = &w->orderer->entry[start];
     const tn_order_step *step = &w->problem->step[s];
-    entry next = {.done = e->done | UINT64_C(1) << s, .peak = e->peak, .before = from, .step = (uint8_t)s};
+    entry next = {.done = e->done | UINT64_C(1) << s, .peak = e->peak, .previous = start, .step = (uint8_t)s};
     uint64_t during = tn_saturating_add(e->live, w->problem->item[step->out].elements);
     if (during > next.peak) next.peak = during;
     uint64_t gone = goes(w, step->a, next.done) + goes(w, step->b, next.done);
@@ -66,10 +66,10 @@ static size_t slots(const tn_orderer *orderer) {
 
 static uint32_t *find_slot(const tn_orderer *orderer, uint64_t done) {
     size_t mask = slots(orderer) - 1;
-    size_t at = (size_t)(done * UINT64_C(0x9e3779b97f4a7c15) >> (64 - orderer->slot_bits));
-    while (orderer->slot[at] != NOTHING && orderer->entry[orderer->slot[at]].done != done)
-        at = (at + 1) & mask;
-    return &orderer->slot[at];
+    size_t index = (size_t)(done * UINT64_C(0x9e3779b97f4a7c15) >> (64 - orderer->slot_bits));
+    while (orderer->slot[index] != NOTHING && orderer->entry[orderer->slot[index]].done != done)
+        index = (index + 1) & mask;
+    return &orderer->slot[index];
 }
 
 /* An empty table that `entries` fill by less than half; `layer` onwards are put into it. */
@@ -109,15 +109,15 @@ static bool is_ready(const walk *w, uint64_t done, uint32_t s) {
     return !(done >> s & 1) && !(w->needs[s] & ~done);
 }
 
-static tn_status extend(walk *w, size_t layer, uint32_t from) {
-    const entry e = w->orderer->entry[from];
+static tn_status extend(walk *w, size_t layer, uint32_t start) {
+    const entry e = w->orderer->entry[start];
     for (uint32_t s = 0; s < w->problem->steps; s++) {
         if (!is_ready(w, e.done, s)) continue;
-        entry next = after(w, from, s);
+        entry next = after(w, start, s);
         if (next.peak == e.peak && next.live <= e.live) return put(w, layer, next);
     }
     for (uint32_t s = 0; s < w->problem->steps; s++)
-        if (is_ready(w, e.done, s)) TN_TRY(put(w, layer, after(w, from, s)));
+        if (is_ready(w, e.done, s)) TN_TRY(put(w, layer, after(w, start, s)));
     return TN_OK;
 }
 
@@ -144,15 +144,15 @@ static tn_status walk_layers(walk *w, tn_order_result *result) {
     orderer->entry[orderer->entries++] = (entry){.live = w->problem->live, .peak = w->problem->live};
     for (uint32_t s = 0; s < w->problem->steps; s++) {
         TN_TRY(reset_slots(w, end, 0));
-        for (size_t from = layer; from < end; from++) TN_TRY(extend(w, end, (uint32_t)from));
+        for (size_t start = layer; start < end; start++) TN_TRY(extend(w, end, (uint32_t)start));
         cut(w, end);
         layer = end;
         end = orderer->entries;
     }
-    uint32_t at = (uint32_t)layer;
-    result->peak = orderer->entry[at].peak;
-    for (uint32_t s = w->problem->steps; s-- > 0; at = orderer->entry[at].before)
-        result->order[s] = orderer->entry[at].step;
+    uint32_t index = (uint32_t)layer;
+    result->peak = orderer->entry[index].peak;
+    for (uint32_t s = w->problem->steps; s-- > 0; index = orderer->entry[index].previous)
+        result->order[s] = orderer->entry[index].step;
     return TN_OK;
 }
 

@@ -30,7 +30,7 @@ struct tn_accuracy {
 typedef struct {
     const char *layer, *folding; /* "": the file has no such column */
     double rank, value;
-    tn_position at;
+    tn_position position;
 } point;
 
 static int by_curve(const point *x, const point *y) {
@@ -52,16 +52,16 @@ static tn_status add_curve(tn_accuracy *accuracy, const point *points, size_t co
     *c = (curve){
         .layer = whole ? NULL : points[0].layer, .folding = folding, .count = count, .best = points[0].value};
     if (count < POINTS_LEAST)
-        return tn_fail_at(error, TN_INPUT, points[0].at,
+        return tn_fail_at(error, TN_INPUT, points[0].position,
                           "a curve of %zu points%s%.100s; at least %d are needed", count,
                           whole ? "" : " for layer ", whole ? "" : points[0].layer, POINTS_LEAST);
     TN_TRY(TN_NEW(arena, count, &c->rank, error));
     TN_TRY(TN_NEW(arena, count, &c->value, error));
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && points[i].rank == points[i - 1].rank)
-            return tn_fail_at(error, TN_INPUT, points[i].at,
+            return tn_fail_at(error, TN_INPUT, points[i].position,
                               "rank %g is measured twice, first in line %u; give it once", points[i].rank,
-                              points[i - 1].at.line);
+                              points[i - 1].position.line);
         c->rank[i] = points[i].rank;
         c->value[i] = points[i].value;
         c->best = fmax(c->best, points[i].value);
@@ -73,19 +73,19 @@ static tn_status add_curve(tn_accuracy *accuracy, const point *points, size_t co
 static tn_status read_ranks(const tn_csv_cell *cell, double *rank, tn_error *error) {
     char number[32];
     *rank = 0;
-    for (const char *at = cell->text;;) {
-        size_t length = strcspn(at, " x");
+    for (const char *cursor = cell->text;;) {
+        size_t length = strcspn(cursor, " x");
         uint64_t value = 0;
         if (length < sizeof number) {
-            memcpy(number, at, length);
+            memcpy(number, cursor, length);
             number[length] = '\0';
         }
         if (length >= sizeof number || tn_read_count(number, &value) != TN_NUMBER_OK || value == 0)
-            return tn_fail_at(error, TN_INPUT, cell->at, "'%.60s' must be a rank, or ranks as 1 12 12 1",
-                              cell->text);
+            return tn_fail_at(error, TN_INPUT, cell->position,
+                              "'%.60s' must be a rank, or ranks as 1 12 12 1", cell->text);
         *rank = fmax(*rank, (double)value);
-        if (at[length] == '\0') return TN_OK;
-        at += length + 1;
+        if (cursor[length] == '\0') return TN_OK;
+        cursor += length + 1;
     }
 }
 
@@ -120,29 +120,30 @@ static const char *usual_text(const tn_csv *csv, size_t column) {
     return usual;
 }
 
-static tn_status find_comparable(const tn_csv *csv, tn_arena *arena, comparable *of, tn_error *error) {
-    *of = (comparable){.seeds = tn_csv_column(csv, "seeds"), .collapsed = tn_csv_column(csv, "collapsed")};
-    TN_TRY(TN_NEW(arena, csv->columns, &of->other, error));
-    TN_TRY(TN_NEW(arena, csv->columns, &of->usual, error));
+static tn_status find_comparable(const tn_csv *csv, tn_arena *arena, comparable *candidate, tn_error *error) {
+    *candidate =
+        (comparable){.seeds = tn_csv_column(csv, "seeds"), .collapsed = tn_csv_column(csv, "collapsed")};
+    TN_TRY(TN_NEW(arena, csv->columns, &candidate->other, error));
+    TN_TRY(TN_NEW(arena, csv->columns, &candidate->usual, error));
     for (size_t i = 0; i < csv->columns; i++) {
         if (!is_other(csv->head[i].text)) continue;
-        of->usual[of->others] = usual_text(csv, i);
-        of->other[of->others++] = i;
+        candidate->usual[candidate->others] = usual_text(csv, i);
+        candidate->other[candidate->others++] = i;
     }
     return TN_OK;
 }
 
 /* A row without a rank is of the model that is not compressed, or of none. */
-static tn_status counts(const tn_csv *csv, const comparable *of, size_t rank, size_t row, bool *does,
+static tn_status counts(const tn_csv *csv, const comparable *candidate, size_t rank, size_t row, bool *does,
                         tn_error *error) {
     uint64_t seeds = 1, collapsed = 0;
-    if (of->seeds < csv->columns && of->collapsed < csv->columns) {
-        TN_TRY(tn_csv_count(csv, row, of->seeds, 1, UINT64_MAX, &seeds, error));
-        TN_TRY(tn_csv_count(csv, row, of->collapsed, 0, seeds, &collapsed, error));
+    if (candidate->seeds < csv->columns && candidate->collapsed < csv->columns) {
+        TN_TRY(tn_csv_count(csv, row, candidate->seeds, 1, UINT64_MAX, &seeds, error));
+        TN_TRY(tn_csv_count(csv, row, candidate->collapsed, 0, seeds, &collapsed, error));
     }
-    *does = collapsed < seeds && (*tn_csv_at(csv, row, rank)->text || of->others == 0);
-    for (size_t i = 0; i < of->others; i++)
-        *does &= strcmp(tn_csv_at(csv, row, of->other[i])->text, of->usual[i]) == 0;
+    *does = collapsed < seeds && (*tn_csv_at(csv, row, rank)->text || candidate->others == 0);
+    for (size_t i = 0; i < candidate->others; i++)
+        *does &= strcmp(tn_csv_at(csv, row, candidate->other[i])->text, candidate->usual[i]) == 0;
     return TN_OK;
 }
 
@@ -158,16 +159,16 @@ static tn_status read_points(const tn_csv *csv, tn_arena *arena, point *points, 
     *count = 0;
     for (size_t i = 0; i < csv->rows; i++) {
         const tn_csv_cell *ranks = tn_csv_at(csv, i, column[0]);
-        point *to = &points[*count];
+        point *entry = &points[*count];
         bool does;
         TN_TRY(counts(csv, &rows, column[0], i, &does, error));
         if (!does) continue;
         ++*count;
-        to->layer = *whole ? "" : tn_csv_at(csv, i, layer)->text;
-        to->folding = folding == csv->columns ? "" : tn_csv_at(csv, i, folding)->text;
-        to->at = ranks->at;
-        TN_TRY(read_ranks(ranks, &to->rank, error));
-        TN_TRY(tn_csv_real(csv, i, column[1], -INFINITY, INFINITY, &to->value, error));
+        entry->layer = *whole ? "" : tn_csv_at(csv, i, layer)->text;
+        entry->folding = folding == csv->columns ? "" : tn_csv_at(csv, i, folding)->text;
+        entry->position = ranks->position;
+        TN_TRY(read_ranks(ranks, &entry->rank, error));
+        TN_TRY(tn_csv_real(csv, i, column[1], -INFINITY, INFINITY, &entry->value, error));
     }
     return TN_OK;
 }
@@ -185,15 +186,15 @@ tn_status tn_accuracy_load(const char *path, tn_arena *arena, tn_accuracy **accu
     made->path = path;
     TN_TRY(read_points(&csv, arena, points, &count, &whole, error));
     if (count == 0)
-        return tn_fail_at(error, TN_INPUT, csv.head[0].at, "no points; add rows of rank and accuracy");
+        return tn_fail_at(error, TN_INPUT, csv.head[0].position, "no points; add rows of rank and accuracy");
     qsort(points, count, sizeof *points, by_curve_and_rank);
     for (size_t first = 0, next; first < count; first = next) {
         for (next = first + 1; next < count && by_curve(&points[next], &points[first]) == 0;) next++;
         TN_TRY(add_curve(made, points + first, next - first, whole, arena, error));
     }
     if (made->curves == 0)
-        return tn_fail_at(error, TN_INPUT, csv.head[0].at, "no folding has the %d points that a curve needs",
-                          POINTS_LEAST);
+        return tn_fail_at(error, TN_INPUT, csv.head[0].position,
+                          "no folding has the %d points that a curve needs", POINTS_LEAST);
     *accuracy = made;
     return TN_OK;
 }

@@ -50,20 +50,20 @@ const tn_schema tn_checkpoint_schema = TN_SCHEMA("checkpoint", tn_checkpoint, ch
 /* Whether `layer` is `pattern`, whose {i} may stand for digits; *number is what it stands for. */
 static bool matches(const char *pattern, const char *layer, uint64_t *number) {
     static const char mark[] = "{i}";
-    const char *at = strstr(pattern, mark);
-    if (!at) return strcmp(pattern, layer) == 0;
-    size_t before = (size_t)(at - pattern);
+    const char *cursor = strstr(pattern, mark);
+    if (!cursor) return strcmp(pattern, layer) == 0;
+    size_t before = (size_t)(cursor - pattern);
     if (strncmp(pattern, layer, before) != 0) return false;
     size_t digits = strspn(layer + before, "0123456789");
     if (digits == 0 || digits > 18) return false;
     *number = strtoull(layer + before, NULL, 10);
-    return strcmp(at + sizeof mark - 1, layer + before + digits) == 0;
+    return strcmp(cursor + sizeof mark - 1, layer + before + digits) == 0;
 }
 
 /* Replaces {i}, {i+A} and {i-A}; false where the braces hold anything else or the number would be negative.
  */
-static bool put_number(const char **at, uint64_t number, tn_buffer *out) {
-    const char *text = *at + 1; /* behind the brace */
+static bool put_number(const char **cursor, uint64_t number, tn_buffer *out) {
+    const char *text = *cursor + 1; /* behind the brace */
     char *end;
     if (text[0] != 'i') return false;
     char sign = text[1];
@@ -76,7 +76,7 @@ static bool put_number(const char **at, uint64_t number, tn_buffer *out) {
     }
     if (*end != '}' || shift > UINT32_MAX || (sign == '-' && shift > number)) return false;
     tn_buffer_format(out, "%" PRIu64, sign == '-' ? number - shift : number + shift);
-    *at = end + 1;
+    *cursor = end + 1;
     return true;
 }
 
@@ -84,10 +84,10 @@ static tn_status expand(const char *pattern, uint64_t number, tn_position where,
                         const char **name, tn_error *error) {
     tn_buffer out = {0};
     tn_status status = TN_OK;
-    for (const char *at = pattern; *at && status == TN_OK;) {
-        if (*at != '{')
-            tn_buffer_bytes(&out, at++, 1);
-        else if (!put_number(&at, number, &out))
+    for (const char *cursor = pattern; *cursor && status == TN_OK;) {
+        if (*cursor != '{')
+            tn_buffer_bytes(&out, cursor++, 1);
+        else if (!put_number(&cursor, number, &out))
             status = tn_fail_at(error, TN_INPUT, where,
                                 "\"%.100s\" has braces that hold no {i}, {i-1} or {i+1}", pattern);
     }
@@ -116,9 +116,11 @@ static tn_status unknown_layer(const entry *e, const tn_model *model, tn_arena *
                               : "absent");
 }
 
-static tn_status check_slice(const tn_count_list *slice, tn_position at, const char *key, tn_error *error) {
-    if (!at.line || (slice->count == 2 && slice->item[1] > 0)) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, at, "\"%s\" must be [first, count] with a count of at least 1", key);
+static tn_status check_slice(const tn_count_list *slice, tn_position position, const char *key,
+                             tn_error *error) {
+    if (!position.line || (slice->count == 2 && slice->item[1] > 0)) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, position, "\"%s\" must be [first, count] with a count of at least 1",
+                      key);
 }
 
 static tn_status check_entry(const entry *e, const tn_model *model, tn_arena *arena, tn_error *error) {

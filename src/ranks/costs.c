@@ -107,12 +107,12 @@ static bool alike(const finder *f, size_t a, size_t b) {
 
 /* The cost of the same shape in an earlier layer that is alike, or NULL. */
 static const double *known_cost(const finder *f, size_t layer, const tn_layer_option *candidate) {
-    size_t at = 0;
-    for (size_t l = 0; l < layer; at += f->list[l++].count) {
+    size_t index = 0;
+    for (size_t l = 0; l < layer; index += f->list[l++].count) {
         if (!alike(f, l, layer)) continue;
         for (size_t i = 0; i < f->list[l].count; i++)
             if (f->list[l].item[i].usable && tn_weight_equal(&f->list[l].item[i].weight, &candidate->weight))
-                return f->cost + (at + i) * f->count;
+                return f->cost + (index + i) * f->count;
     }
     return NULL;
 }
@@ -136,49 +136,50 @@ static tn_status cost_candidate(const finder *f, size_t layer, tn_layer_option *
 
 /* Costs of the whole design become what a candidate takes more than the cheapest of its layer. */
 static void subtract_least(const finder *f, size_t k) {
-    size_t at = 0;
-    for (size_t l = 0; l < f->layers; at += f->list[l++].count) {
+    size_t index = 0;
+    for (size_t l = 0; l < f->layers; index += f->list[l++].count) {
         double least = INFINITY;
         for (size_t i = 0; i < f->list[l].count; i++)
-            if (f->list[l].item[i].usable) least = fmin(least, f->cost[(at + i) * f->count + k]);
-        for (size_t i = 0; i < f->list[l].count; i++) f->cost[(at + i) * f->count + k] -= least;
+            if (f->list[l].item[i].usable) least = fmin(least, f->cost[(index + i) * f->count + k]);
+        for (size_t i = 0; i < f->list[l].count; i++) f->cost[(index + i) * f->count + k] -= least;
     }
 }
 
 /* Puts the base design into the model. TN_INPUT where a layer has no candidate left. */
 static tn_status stand_base(const finder *f, const tn_layer_option *const *base) {
     for (size_t l = 0; l < f->layers; l++) {
-        const tn_layer_options *of = &f->list[l];
-        size_t i = base ? (size_t)(base[l] - of->item) : 0;
-        while (i < of->count && !of->item[i].usable) i++;
-        if (i == of->count)
+        const tn_layer_options *options = &f->list[l];
+        size_t i = base ? (size_t)(base[l] - options->item) : 0;
+        while (i < options->count && !options->item[i].usable) i++;
+        if (i == options->count)
             return tn_fail(f->error, TN_INPUT,
-                           "no candidate of layer %s can be used; ask for other ranks or foldings", of->name);
+                           "no candidate of layer %s can be used; ask for other ranks or foldings",
+                           options->name);
         f->base[l] = i;
-        set_weight(f->costs, of->layer, &of->item[i].weight);
+        set_weight(f->costs, options->layer, &options->item[i].weight);
     }
     return TN_OK;
 }
 
 /* fixed = the base design less what its candidates are counted with. */
 static tn_status find_fixed(const finder *f, const tn_layer_option *const *base, double *fixed) {
-    size_t at = 0;
+    size_t index = 0;
     double total[TN_RANK_COSTS], own[TN_RANK_COSTS];
     TN_TRY(stand_base(f, base));
     TN_TRY(measure(f->costs, f->list[0].layer, total, own, f->error));
-    for (size_t l = 0; l < f->layers; at += f->list[l++].count)
-        for (size_t k = 0; k < f->count; k++) total[k] -= f->cost[(at + f->base[l]) * f->count + k];
+    for (size_t l = 0; l < f->layers; index += f->list[l++].count)
+        for (size_t k = 0; k < f->count; k++) total[k] -= f->cost[(index + f->base[l]) * f->count + k];
     memcpy(fixed, total, f->count * sizeof *fixed);
     return TN_OK;
 }
 
 static tn_status find_all(const finder *f, const tn_layer_option *const *base, double *fixed) {
-    size_t at = 0;
+    size_t index = 0;
     TN_TRY(stand_base(f, base));
-    for (size_t l = 0; l < f->layers; at += f->list[l++].count)
+    for (size_t l = 0; l < f->layers; index += f->list[l++].count)
         for (size_t i = 0; i < f->list[l].count; i++)
             if (f->list[l].item[i].usable)
-                TN_TRY(cost_candidate(f, l, &f->list[l].item[i], f->cost + (at + i) * f->count));
+                TN_TRY(cost_candidate(f, l, &f->list[l].item[i], f->cost + (index + i) * f->count));
     for (size_t k = TN_RANK_CYCLES; k < f->count; k++) subtract_least(f, k);
     return find_fixed(f, base, fixed);
 }

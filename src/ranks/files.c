@@ -113,10 +113,10 @@ tn_status tn_rank_write_candidates(const char *folder, const tn_rank_plan *plan,
 
 /* The candidate by cap of a folding whose cap is the greatest up to `cap`: larger caps would only repeat it.
  */
-static const tn_layer_option *by_cap(const tn_layer_options *of, uint32_t folding, uint64_t cap) {
+static const tn_layer_option *by_cap(const tn_layer_options *options, uint32_t folding, uint64_t cap) {
     const tn_layer_option *found = NULL;
-    for (size_t i = 0; i < of->count; i++) {
-        const tn_layer_option *c = &of->item[i];
+    for (size_t i = 0; i < options->count; i++) {
+        const tn_layer_option *c = &options->item[i];
         if (c->folding == folding && c->tolerance < 0 && c->cap <= cap && (!found || c->cap > found->cap))
             found = c;
     }
@@ -223,21 +223,21 @@ tn_status tn_rank_write_cores(const char *folder, const tn_rank_plan *plan, cons
 }
 
 /* Whether every unfolding of the layer is small enough to be worth its time. */
-static bool has_spectrum(const tn_layer_options *of, const tn_weight *weight) {
+static bool has_spectrum(const tn_layer_options *options, const tn_weight *weight) {
     bool is_train = weight->format == TN_TT || weight->format == TN_TTM;
-    uint64_t side = of->rows < of->columns ? of->rows : of->columns;
+    uint64_t side = options->rows < options->columns ? options->rows : options->columns;
     return is_train && side <= SPECTRUM_SIDE;
 }
 
-static tn_status put_spectrum(const tn_trained *trained, const tn_layer_options *of, const tn_weight *weight,
-                              tn_buffer *out, tn_error *error) {
+static tn_status put_spectrum(const tn_trained *trained, const tn_layer_options *options,
+                              const tn_weight *weight, tn_buffer *out, tn_error *error) {
     double *value[TN_TRAIN_MODES] = {0};
     uint64_t count[TN_TRAIN_MODES];
     size_t bonds;
-    tn_status status = tn_layer_option_spectrum(trained, of, weight, value, count, &bonds, error);
+    tn_status status = tn_layer_option_spectrum(trained, options, weight, value, count, &bonds, error);
     for (size_t b = 0; b < bonds; b++) {
         for (uint64_t i = 0; status == TN_OK && i < count[b]; i++) {
-            tn_csv_put(out, of->name);
+            tn_csv_put(out, options->name);
             tn_csv_put_count(out, b + 1);
             tn_csv_put_count(out, i);
             tn_csv_put_real(out, value[b][i]);

@@ -139,9 +139,9 @@ static tn_status pad_tables(writer *w) {
 /* ---- names ---- */
 
 /* Letters, digits, - and _, without endings such as ".weight". */
-static size_t clean(const char *name, char *to, size_t room) {
+static size_t clean(const char *name, char *target, size_t room) {
     static const char *const endings[] = {".weight", ".bias", ".gamma", ".beta"};
-    size_t length = strlen(name), at = 0;
+    size_t length = strlen(name), index = 0;
     for (int i = 0; i < 4; i++) {
         size_t own = strlen(endings[i]);
         if (length > own && strcmp(name + length - own, endings[i]) == 0) {
@@ -149,14 +149,14 @@ static size_t clean(const char *name, char *to, size_t room) {
             break;
         }
     }
-    for (size_t i = 0; i < length && at + 1 < room; i++) {
+    for (size_t i = 0; i < length && index + 1 < room; i++) {
         bool plain = isalnum((unsigned char)name[i]) || name[i] == '_';
-        if (plain) to[at++] = name[i];
-        if (!plain && at > 0 && to[at - 1] != '-') to[at++] = '-';
+        if (plain) target[index++] = name[i];
+        if (!plain && index > 0 && target[index - 1] != '-') target[index++] = '-';
     }
-    while (at > 0 && to[at - 1] == '-') at--;
-    to[at] = '\0';
-    return at;
+    while (index > 0 && target[index - 1] == '-') index--;
+    target[index] = '\0';
+    return index;
 }
 
 /* The name that the graph gives, or the kind; with the layer's number where that is no name, or taken. */
@@ -201,22 +201,22 @@ static tn_status put_attention(writer *w, size_t i) {
 static tn_status put_layer(writer *w, size_t i) {
     const tn_onnx_layer *layer = &w->found.layer[i];
     tn_model_text *text = &w->text;
-    const char *from = layer->inputs ? w->name[layer->input[0]] : NULL;
+    const char *source = layer->inputs ? w->name[layer->input[0]] : NULL;
     if (is_kind(layer, "linear"))
-        tn_model_text_linear(text, w->name[i], layer->rows, layer->columns, layer->bias, from,
+        tn_model_text_linear(text, w->name[i], layer->rows, layer->columns, layer->bias, source,
                              w->tied[i] == NONE ? NULL : w->name[w->tied[i]]);
     else if (is_kind(layer, "embedding"))
         tn_model_text_embedding(text, w->name[i], w->padded[i], layer->width,
                                 w->tied[i] != NONE || w->padded[i] < TN_IMPORT_FACTORS_MOST);
     else if (is_kind(layer, "residual"))
-        tn_model_text_residual(text, w->name[i], from, w->name[layer->input[1]]);
+        tn_model_text_residual(text, w->name[i], source, w->name[layer->input[1]]);
     else if (is_kind(layer, "attention"))
         return put_attention(w, i);
     else if (is_kind(layer, "input")) {
         if (layer->width == 0) return refuse(w, "does not say how wide its input \"%.100s\" is", layer->name);
         tn_model_text_input(text, w->name[i], layer->width);
     } else
-        tn_model_text_layer(text, w->name[i], layer->kind, from);
+        tn_model_text_layer(text, w->name[i], layer->kind, source);
     return TN_OK;
 }
 
@@ -243,15 +243,15 @@ static void put_mapping(writer *w, size_t i) {
 
 static tn_status put_loss(writer *w, size_t i, size_t *losses) {
     char name[32];
-    const char *from = w->name[i];
+    const char *source = w->name[i];
     if (w->classified) {
-        tn_model_text_layer(&w->text, "loss-token", "first-token", from);
+        tn_model_text_layer(&w->text, "loss-token", "first-token", source);
         tn_model_text_linear(&w->text, "loss-classifier", CLASSES, w->found.layer[i].width, true, NULL, NULL);
-        from = "loss-classifier";
+        source = "loss-classifier";
     }
     ++*losses;
     snprintf(name, sizeof name, *losses > 1 ? "loss-%zu" : "loss", *losses);
-    tn_model_text_layer(&w->text, name, "cross-entropy", from);
+    tn_model_text_layer(&w->text, name, "cross-entropy", source);
     return TN_OK;
 }
 

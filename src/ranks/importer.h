@@ -29,21 +29,21 @@ typedef struct tn_importer {
 } tn_importer;
 
 /* TN_INPUT that names the checkpoint. */
-tn_status tn_importer_refuse(const tn_importer *with, const char *format, ...) TN_PRINTF(2, 3);
+tn_status tn_importer_refuse(const tn_importer *importer, const char *format, ...) TN_PRINTF(2, 3);
 
 /* A note for people; beyond TN_IMPORT_NOTES it is left away. */
-tn_status tn_importer_note(tn_importer *with, const char *format, ...) TN_PRINTF(2, 3);
+tn_status tn_importer_note(tn_importer *importer, const char *format, ...) TN_PRINTF(2, 3);
 
 /* The role's matrix is rows x columns as the family stores it, and present. Biases are absent or of `rows`. */
-tn_status tn_importer_matrix(tn_importer *with, tn_tensor_role role, uint64_t rows, uint64_t columns);
+tn_status tn_importer_matrix(tn_importer *importer, tn_tensor_role role, uint64_t rows, uint64_t columns);
 /* The same of one that may be absent. */
-tn_status tn_importer_optional(tn_importer *with, tn_tensor_role role, uint64_t rows, uint64_t columns);
+tn_status tn_importer_optional(tn_importer *importer, tn_tensor_role role, uint64_t rows, uint64_t columns);
 
 /* Elements of a role's arrays, with their biases. */
-uint64_t tn_importer_elements(const tn_importer *with, tn_tensor_role role);
+uint64_t tn_importer_elements(const tn_importer *importer, tn_tensor_role role);
 
 /* The comment that a written file begins with. */
-void tn_importer_begin(const tn_importer *with, tn_buffer *out);
+void tn_importer_begin(const tn_importer *importer, tn_buffer *out);
 
 /* What grouped queries and a gated feed-forward are made of. */
 typedef struct tn_grouped_sizes {
@@ -52,10 +52,10 @@ typedef struct tn_grouped_sizes {
 } tn_grouped_sizes;
 
 /* import_model.c, import_language.c: checks what the kind of model needs and appends the file. */
-tn_status tn_import_layers(tn_importer *with, tn_buffer *out);
-tn_status tn_import_experts(tn_importer *with, tn_buffer *out);
+tn_status tn_import_layers(tn_importer *importer, tn_buffer *out);
+tn_status tn_import_experts(tn_importer *importer, tn_buffer *out);
 
 /* Of the layers that repeat: "encoder" or, of a family with grouped queries, "decoder". */
-const char *tn_importer_block(const tn_importer *with);
+const char *tn_importer_block(const tn_importer *importer);
 
 #endif

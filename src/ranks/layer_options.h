@@ -83,12 +83,12 @@ tn_status tn_layer_options_find(const tn_model *model, const tn_trained *trained
 
 /* The cores of one candidate, decomposed as in the search: the same cores, bit by bit. */
 tn_status tn_layer_option_factor(const tn_trained *trained, const tn_layer_option_rule *rule,
-                                 const tn_layer_options *of, const tn_layer_option *candidate,
+                                 const tn_layer_options *options, const tn_layer_option *candidate,
                                  tn_factored *factored, tn_error *error);
 
 /* Singular values of the unfoldings of a layer's matrix at the bonds of a candidate's folding;
  * value[b][count[b]], each tn_free'd by the caller; bonds = modes - 1. TT and TTM. */
-tn_status tn_layer_option_spectrum(const tn_trained *trained, const tn_layer_options *of,
+tn_status tn_layer_option_spectrum(const tn_trained *trained, const tn_layer_options *options,
                                    const tn_weight *folding, double **value, uint64_t *count, size_t *bonds,
                                    tn_error *error);
 

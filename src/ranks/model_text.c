@@ -112,12 +112,13 @@ void tn_model_text_embedding(tn_model_text *text, const char *name, uint64_t voc
     end(text, NULL);
 }
 
-void tn_model_text_attention(tn_model_text *text, const char *name, const tn_model_text_heads *of,
+void tn_model_text_attention(tn_model_text *text, const char *name, const tn_model_text_heads *heads,
                              const char *query, const char *key, const char *value) {
     begin(text, name, "attention");
-    tn_buffer_format(&text->layers, ", heads: %" PRIu64, of->heads);
-    if (of->kv_heads != of->heads) tn_buffer_format(&text->layers, ", kv_heads: %" PRIu64, of->kv_heads);
-    if (of->causal) tn_buffer_text(&text->layers, ", causal: true");
+    tn_buffer_format(&text->layers, ", heads: %" PRIu64, heads->heads);
+    if (heads->kv_heads != heads->heads)
+        tn_buffer_format(&text->layers, ", kv_heads: %" PRIu64, heads->kv_heads);
+    if (heads->causal) tn_buffer_text(&text->layers, ", causal: true");
     tn_buffer_format(&text->layers, ", input: [%s, %s, %s]}\n", query, key, value);
 }
 

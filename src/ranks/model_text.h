@@ -46,7 +46,7 @@ typedef struct tn_model_text_heads {
     uint64_t heads, kv_heads;
     bool causal;
 } tn_model_text_heads;
-void tn_model_text_attention(tn_model_text *text, const char *name, const tn_model_text_heads *of,
+void tn_model_text_attention(tn_model_text *text, const char *name, const tn_model_text_heads *heads,
                              const char *query, const char *key, const char *value);
 /* A layer of kind rms-norm over each of the heads of its input. */
 void tn_model_text_head_norm(tn_model_text *text, const char *name, uint64_t heads, const char *input);

@@ -124,16 +124,16 @@ const tn_onnx_known *tn_onnx_operand(const tn_onnx_reader *r, size_t i) {
     return &r->value[tn_name_index_find(&r->names, r->node->input[i])];
 }
 
-tn_status tn_onnx_name(tn_onnx_reader *r, const char *name, const tn_onnx_known *of) {
+tn_status tn_onnx_name(tn_onnx_reader *r, const char *name, const tn_onnx_known *known) {
     if (name[0] == '\0') return TN_OK;
     if (tn_name_index_add(&r->names, name, (uint32_t)r->values) != TN_NAME_NONE)
         return tn_fail_at(r->error, TN_INPUT, (tn_position){.file = r->path}, "gives \"%.100s\" twice", name);
-    r->value[r->values++] = *of;
+    r->value[r->values++] = *known;
     return TN_OK;
 }
 
-tn_status tn_onnx_give(tn_onnx_reader *r, size_t i, const tn_onnx_known *of) {
-    return i < r->node->outputs ? tn_onnx_name(r, r->node->output[i], of) : TN_OK;
+tn_status tn_onnx_give(tn_onnx_reader *r, size_t i, const tn_onnx_known *known) {
+    return i < r->node->outputs ? tn_onnx_name(r, r->node->output[i], known) : TN_OK;
 }
 
 static tn_onnx_known activation(uint32_t layer) {
@@ -150,54 +150,57 @@ static bool is_real(const tn_array_info *info) {
 }
 
 /* A constant: a scalar, whole numbers, or a tensor. */
-tn_status tn_onnx_constant(tn_onnx_reader *r, size_t array, tn_onnx_known *of) {
+tn_status tn_onnx_constant(tn_onnx_reader *r, size_t array, tn_onnx_known *known) {
     const tn_array_info *info = tn_onnx_info(r, array);
-    *of = (tn_onnx_known){.sort = TN_ONNX_DATA};
-    if (tn_onnx_integers(r->arrays, array, TN_ONNX_LIST_MOST, of->list, &of->listed)) return TN_OK;
+    *known = (tn_onnx_known){.sort = TN_ONNX_DATA};
+    if (tn_onnx_integers(r->arrays, array, TN_ONNX_LIST_MOST, known->list, &known->listed)) return TN_OK;
     if (!is_real(info) || info->elements == 0) return TN_OK;
-    *of = (tn_onnx_known){.sort = TN_ONNX_TENSOR, .array = array};
+    *known = (tn_onnx_known){.sort = TN_ONNX_TENSOR, .array = array};
     if (info->elements > 1) return TN_OK;
     double number;
     tn_arrays *arrays = (tn_arrays *)r->arrays;
     TN_TRY(tn_arrays_read(arrays, array, &number, r->error));
-    *of = (tn_onnx_known){.sort = TN_ONNX_NUMBER, .array = array, .row = tn_samples_of_constant(number)};
+    *known = (tn_onnx_known){.sort = TN_ONNX_NUMBER, .array = array, .row = tn_samples_of_constant(number)};
     return TN_OK;
 }
 
 /* ---- layers ---- */
 
 tn_status tn_onnx_add(tn_onnx_reader *r, const tn_onnx_layer *layer, tn_onnx_known *out) {
-    tn_onnx_layers *to = r->to;
-    if (to->count == to->capacity) {
+    tn_onnx_layers *target = r->layers;
+    if (target->count == target->capacity) {
         tn_onnx_layer *grown;
-        size_t capacity = to->capacity ? 2 * to->capacity : 64;
+        size_t capacity = target->capacity ? 2 * target->capacity : 64;
         TN_TRY(TN_NEW(r->arena, capacity, &grown, r->error));
-        if (to->count) memcpy(grown, to->layer, to->count * sizeof *grown);
-        to->layer = grown;
-        to->capacity = capacity;
+        if (target->count) memcpy(grown, target->layer, target->count * sizeof *grown);
+        target->layer = grown;
+        target->capacity = capacity;
     }
-    to->layer[to->count] = *layer;
-    if (!layer->name) to->layer[to->count].name = r->node ? r->node->name : "";
-    *out = activation((uint32_t)to->count++);
+    target->layer[target->count] = *layer;
+    if (!layer->name) target->layer[target->count].name = r->node ? r->node->name : "";
+    *out = activation((uint32_t)target->count++);
     return TN_OK;
 }
 
-tn_status tn_onnx_add_simple(tn_onnx_reader *r, const char *kind, uint32_t from, tn_onnx_known *out) {
-    const tn_onnx_layer layer = {
-        .kind = kind, .inputs = 1, .input = {from}, .width = r->to->layer[from].width, .array = TN_ONNX_NONE};
+tn_status tn_onnx_add_simple(tn_onnx_reader *r, const char *kind, uint32_t start, tn_onnx_known *out) {
+    const tn_onnx_layer layer = {.kind = kind,
+                                 .inputs = 1,
+                                 .input = {start},
+                                 .width = r->layers->layer[start].width,
+                                 .array = TN_ONNX_NONE};
     return tn_onnx_add(r, &layer, out);
 }
 
 /* The layer whose output the value is. */
-tn_status tn_onnx_layer_of(const tn_onnx_reader *r, const tn_onnx_known *of, uint32_t *layer) {
-    const char *kind = of->sort == TN_ONNX_ACTIVATION ? tn_samples_kind(&of->row) : NULL;
-    *layer = of->layer;
+tn_status tn_onnx_layer_of(const tn_onnx_reader *r, const tn_onnx_known *known, uint32_t *layer) {
+    const char *kind = known->sort == TN_ONNX_ACTIVATION ? tn_samples_kind(&known->row) : NULL;
+    *layer = known->layer;
     if (!kind || kind[0] != '\0')
         return tn_onnx_refuse(
             r, "takes what no layer of a model file gives; linear layers, norms, attention, gelu, "
                "relu, tanh and "
                "sums are recognised");
-    if (r->to->layer[*layer].gone) return tn_onnx_refuse(r, "takes a product as a whole and in parts");
+    if (r->layers->layer[*layer].gone) return tn_onnx_refuse(r, "takes a product as a whole and in parts");
     return TN_OK;
 }
 
@@ -206,25 +209,25 @@ tn_status tn_onnx_add_residual(tn_onnx_reader *r, const tn_onnx_known *a, const 
     tn_onnx_layer layer = {.kind = "residual", .inputs = 2, .array = TN_ONNX_NONE};
     TN_TRY(tn_onnx_layer_of(r, a, &layer.input[0]));
     TN_TRY(tn_onnx_layer_of(r, b, &layer.input[1]));
-    layer.width = r->to->layer[layer.input[0]].width;
-    if (layer.width != r->to->layer[layer.input[1]].width)
+    layer.width = r->layers->layer[layer.input[0]].width;
+    if (layer.width != r->layers->layer[layer.input[1]].width)
         return tn_onnx_refuse(r, "adds widths %" PRIu64 " and %" PRIu64, layer.width,
-                              r->to->layer[layer.input[1]].width);
+                              r->layers->layer[layer.input[1]].width);
     return tn_onnx_add(r, &layer, out);
 }
 
 /* Rows of a table of positions are added to every example alike. */
-tn_status tn_onnx_add_positions(tn_onnx_reader *r, const tn_onnx_known *to, size_t array,
+tn_status tn_onnx_add_positions(tn_onnx_reader *r, const tn_onnx_known *known, size_t array,
                                 tn_onnx_known *out) {
     const tn_array_info *info = tn_onnx_info(r, array);
     tn_onnx_layer layer = {.kind = "positions", .name = info->name, .inputs = 1, .array = array};
-    TN_TRY(tn_onnx_layer_of(r, to, &layer.input[0]));
-    layer.width = r->to->layer[layer.input[0]].width;
-    if (layer.width == 0 || info->elements % layer.width || r->to->positions)
+    TN_TRY(tn_onnx_layer_of(r, known, &layer.input[0]));
+    layer.width = r->layers->layer[layer.input[0]].width;
+    if (layer.width == 0 || info->elements % layer.width || r->layers->positions)
         return tn_onnx_refuse(
             r, "adds \"%.60s\", which is no table of positions of width %" PRIu64 ", or a second one",
             info->name, layer.width);
-    r->to->positions = info->elements / layer.width;
+    r->layers->positions = info->elements / layer.width;
     return tn_onnx_add(r, &layer, out);
 }
 
@@ -238,10 +241,10 @@ tn_status tn_onnx_add_linear(tn_onnx_reader *r, const tn_onnx_known *x, size_t a
                            .array = array,
                            .turned = turned};
     TN_TRY(tn_onnx_layer_of(r, x, &layer.input[0]));
-    tn_onnx_layer *from = &r->to->layer[layer.input[0]];
-    if (strcmp(from->kind, "input") == 0 && from->width == 0) from->width = columns;
-    if (from->width != columns)
+    tn_onnx_layer *source = &r->layers->layer[layer.input[0]];
+    if (strcmp(source->kind, "input") == 0 && source->width == 0) source->width = columns;
+    if (source->width != columns)
         return tn_onnx_refuse(r, "has a matrix of %" PRIu64 " inputs for %" PRIu64 " features", columns,
-                              from->width);
+                              source->width);
     return tn_onnx_add(r, &layer, out);
 }

@@ -42,7 +42,7 @@ static tn_status read_matmul(tn_onnx_reader *r) {
                                .array = TN_ONNX_NONE,
                                .heads = heads_of(x, w)};
         TN_TRY(tn_onnx_layer_of(r, w, &layer.input[2]));
-        layer.width = r->to->layer[layer.input[2]].width;
+        layer.width = r->layers->layer[layer.input[2]].width;
         TN_TRY(tn_onnx_add(r, &layer, &out));
     } else if (x->sort > TN_ONNX_TENSOR || w->sort > TN_ONNX_TENSOR)
         return tn_onnx_refuse(r, "multiplies what is neither an activation by a constant nor attention");
@@ -65,9 +65,9 @@ static tn_status read_gemm(tn_onnx_reader *r) {
     TN_TRY(tn_onnx_add_linear(r, x, w->array, turned, info->shape[turned ? 1 : 0],
                               info->shape[turned ? 0 : 1], &out));
     if (c->sort == TN_ONNX_TENSOR || c->sort == TN_ONNX_NUMBER) {
-        r->to->layer[out.layer].bias = true;
-        r->to->layer[out.layer].bias_array = c->array;
-        r->to->layer[out.layer].name = tn_onnx_info(r, c->array)->name;
+        r->layers->layer[out.layer].bias = true;
+        r->layers->layer[out.layer].bias_array = c->array;
+        r->layers->layer[out.layer].name = tn_onnx_info(r, c->array)->name;
     }
     return tn_onnx_give(r, 0, &out);
 }
@@ -79,30 +79,30 @@ static tn_status read_conv(tn_onnx_reader *r) {
                             *group = tn_onnx_attribute_of(r->node, "group");
     tn_onnx_known out;
     const tn_array_info *info = w->sort == TN_ONNX_TENSOR ? tn_onnx_info(r, w->array) : NULL;
-    bool patches = x->sort == TN_ONNX_ACTIVATION && strcmp(r->to->layer[x->layer].kind, "input") == 0 &&
+    bool patches = x->sort == TN_ONNX_ACTIVATION && strcmp(r->layers->layer[x->layer].kind, "input") == 0 &&
                    info && info->axes == 4 && info->shape[0] && strides && strides->numbers == 2 &&
                    (uint64_t)strides->list[0] == info->shape[2] &&
                    (uint64_t)strides->list[1] == info->shape[3] && (!group || group->number == 1);
     if (!patches)
         return tn_onnx_refuse(
             r, "is a convolution; one that cuts an input into patches (stride = kernel) is recognised");
-    r->to->layer[x->layer].width = 0;
+    r->layers->layer[x->layer].width = 0;
     TN_TRY(tn_onnx_add_linear(r, x, w->array, false, info->shape[0], info->elements / info->shape[0], &out));
-    r->to->layer[out.layer].bias = c->sort == TN_ONNX_TENSOR;
-    r->to->layer[out.layer].bias_array = c->array;
+    r->layers->layer[out.layer].bias = c->sort == TN_ONNX_TENSOR;
+    r->layers->layer[out.layer].bias_array = c->array;
     return tn_onnx_give(r, 0, &out);
 }
 
 /* Outputs `first` to first + rows of a product, by themselves: a product of the same input. */
 static tn_status take_part(tn_onnx_reader *r, const tn_onnx_known *x, uint64_t first, uint64_t rows,
                            tn_onnx_known *out) {
-    uint32_t from = x->layer;
+    uint32_t start = x->layer;
     const char *kind = tn_samples_kind(&x->row);
-    tn_onnx_layer part = r->to->layer[from];
+    tn_onnx_layer part = r->layers->layer[start];
     if (strcmp(part.kind, "linear") != 0 || !kind || kind[0] || rows == 0 || first >= part.rows ||
         rows > part.rows - first)
         return tn_onnx_refuse(r, "takes a part of what is no product");
-    r->to->layer[from].gone = part.cut = true;
+    r->layers->layer[start].gone = part.cut = true;
     part.gone = false;
     part.rows = part.width = rows;
     part.first += first;
@@ -113,8 +113,8 @@ static tn_status take_part(tn_onnx_reader *r, const tn_onnx_known *x, uint64_t f
 }
 
 /* Whether the value is the one whole number. */
-static bool is_number(const tn_onnx_known *of, int64_t number) {
-    return of->sort == TN_ONNX_DATA && of->listed == 1 && of->list[0] == number;
+static bool is_number(const tn_onnx_known *known, int64_t number) {
+    return known->sort == TN_ONNX_DATA && known->listed == 1 && known->list[0] == number;
 }
 
 static tn_status read_gather(tn_onnx_reader *r) {
@@ -138,14 +138,14 @@ static tn_status read_gather(tn_onnx_reader *r) {
         }
     } else if (table->sort == TN_ONNX_ACTIVATION && table->of_three && rows->listed == 1 &&
                rows->list[0] >= 0 && rows->list[0] < 3) {
-        uint64_t rows_of_part = r->to->layer[table->layer].rows / 3;
+        uint64_t rows_of_part = r->layers->layer[table->layer].rows / 3;
         TN_TRY(take_part(r, table, (uint64_t)rows->list[0] * rows_of_part, rows_of_part, &out));
     } else if (table->sort == TN_ONNX_ACTIVATION) {
-        uint32_t from;
+        uint32_t start;
         if (rows->listed != 1 || rows->list[0] != 0)
             return tn_onnx_refuse(r, "takes other tokens than the first");
-        TN_TRY(tn_onnx_layer_of(r, table, &from));
-        TN_TRY(tn_onnx_add_simple(r, "first-token", from, &out));
+        TN_TRY(tn_onnx_layer_of(r, table, &start));
+        TN_TRY(tn_onnx_add_simple(r, "first-token", start, &out));
     } else if (table->sort > TN_ONNX_TENSOR)
         return tn_onnx_refuse(r, "takes a part of scores");
     return tn_onnx_give(r, 0, &out);
@@ -153,22 +153,23 @@ static tn_status read_gather(tn_onnx_reader *r) {
 
 /* The first token, or features of a product. */
 static tn_status read_slice(tn_onnx_reader *r) {
-    const tn_onnx_known *x = tn_onnx_operand(r, 0), *from = tn_onnx_operand(r, 1),
-                        *to = tn_onnx_operand(r, 2), *axis = tn_onnx_operand(r, 3);
+    const tn_onnx_known *x = tn_onnx_operand(r, 0), *source = tn_onnx_operand(r, 1),
+                        *target = tn_onnx_operand(r, 2), *axis = tn_onnx_operand(r, 3);
     tn_onnx_known out = {.sort = TN_ONNX_DATA, .of_tokens = x->of_tokens};
     if (x->sort == TN_ONNX_TENSOR || x->sort == TN_ONNX_POSITIONS) { /* the first rows of a table */
         out = *x;
-    } else if (x->sort == TN_ONNX_ACTIVATION && is_number(from, 0) && is_number(to, INT64_MAX)) {
+    } else if (x->sort == TN_ONNX_ACTIVATION && is_number(source, 0) && is_number(target, INT64_MAX)) {
         out = *x;
-    } else if (x->sort == TN_ONNX_ACTIVATION && is_number(from, 0) && is_number(to, 1) &&
+    } else if (x->sort == TN_ONNX_ACTIVATION && is_number(source, 0) && is_number(target, 1) &&
                is_number(axis, 1)) {
         uint32_t layer;
         TN_TRY(tn_onnx_layer_of(r, x, &layer));
         TN_TRY(tn_onnx_add_simple(r, "first-token", layer, &out));
-    } else if (x->sort == TN_ONNX_ACTIVATION && from->listed == 1 && from->list[0] >= 0 && to->listed == 1 &&
-               to->list[0] > from->list[0] && (is_number(axis, 2) || is_number(axis, -1))) {
-        uint64_t end = (uint64_t)to->list[0], rows = r->to->layer[x->layer].rows;
-        uint64_t first = (uint64_t)from->list[0];
+    } else if (x->sort == TN_ONNX_ACTIVATION && source->listed == 1 && source->list[0] >= 0 &&
+               target->listed == 1 && target->list[0] > source->list[0] &&
+               (is_number(axis, 2) || is_number(axis, -1))) {
+        uint64_t end = (uint64_t)target->list[0], rows = r->layers->layer[x->layer].rows;
+        uint64_t first = (uint64_t)source->list[0];
         TN_TRY(take_part(r, x, first, (end < rows ? end : rows) - first, &out));
     } else if (x->sort >= TN_ONNX_ACTIVATION)
         return tn_onnx_refuse(
@@ -182,8 +183,8 @@ static tn_status read_split(tn_onnx_reader *r) {
     size_t parts = r->node->outputs;
     const tn_onnx_known data = {
         .sort = TN_ONNX_DATA, .of_tokens = x.of_tokens, .listed = 1, .list = {TN_ONNX_UNKNOWN}};
-    uint64_t rows = x.sort == TN_ONNX_ACTIVATION && parts ? r->to->layer[x.layer].rows / parts : 0;
-    if (x.sort > TN_ONNX_ACTIVATION || (rows && r->to->layer[x.layer].rows % parts))
+    uint64_t rows = x.sort == TN_ONNX_ACTIVATION && parts ? r->layers->layer[x.layer].rows / parts : 0;
+    if (x.sort > TN_ONNX_ACTIVATION || (rows && r->layers->layer[x.layer].rows % parts))
         return tn_onnx_refuse(r, "cuts what is no product of equal parts");
     for (size_t i = 0; i < parts; i++) {
         tn_onnx_known out = data;
@@ -196,11 +197,11 @@ static tn_status read_split(tn_onnx_reader *r) {
 static tn_status read_norm(tn_onnx_reader *r) {
     const tn_onnx_known *x = tn_onnx_operand(r, 0), *scale = tn_onnx_operand(r, 1),
                         *shift = tn_onnx_operand(r, 2);
-    uint32_t from;
+    uint32_t start;
     tn_onnx_known out;
-    TN_TRY(tn_onnx_layer_of(r, x, &from));
-    TN_TRY(tn_onnx_add_simple(r, is(r, "LayerNormalization") ? "layer-norm" : "rms-norm", from, &out));
-    tn_onnx_layer *layer = &r->to->layer[out.layer];
+    TN_TRY(tn_onnx_layer_of(r, x, &start));
+    TN_TRY(tn_onnx_add_simple(r, is(r, "LayerNormalization") ? "layer-norm" : "rms-norm", start, &out));
+    tn_onnx_layer *layer = &r->layers->layer[out.layer];
     layer->scale = scale->sort == TN_ONNX_TENSOR;
     layer->bias = shift->sort == TN_ONNX_TENSOR;
     layer->scale_array = scale->array;
@@ -211,20 +212,20 @@ static tn_status read_norm(tn_onnx_reader *r) {
 
 /* Features folded into heads: a last axis narrower than they are is that of a head, the one before it counts the heads.
  * What exporters leave open stays unknown. */
-static void fold(const tn_onnx_reader *r, const tn_onnx_known *shape, tn_onnx_known *of) {
-    const uint64_t width = r->to->layer[of->layer].width;
+static void fold(const tn_onnx_reader *r, const tn_onnx_known *shape, tn_onnx_known *known) {
+    const uint64_t width = r->layers->layer[known->layer].width;
     const int64_t last = shape->listed ? shape->list[shape->listed - 1] : TN_ONNX_UNKNOWN,
                   before = shape->listed > 3 ? shape->list[shape->listed - 2] : TN_ONNX_UNKNOWN;
-    of->of_three = shape->listed == 5 && shape->list[2] == 3;
-    const uint64_t features = of->of_three ? width / 3 : width;
+    known->of_three = shape->listed == 5 && shape->list[2] == 3;
+    const uint64_t features = known->of_three ? width / 3 : width;
     if (shape->listed >= 3 && last > 0 && features % (uint64_t)last == 0 && (uint64_t)last < features)
-        of->heads = features / (uint64_t)last;
+        known->heads = features / (uint64_t)last;
     else if (before > 0)
-        of->heads = (uint64_t)before;
+        known->heads = (uint64_t)before;
     else if (shape->listed >= 3 && (last <= 0 || (uint64_t)last != features))
-        of->heads = TN_ONNX_HEADS_OPEN;
+        known->heads = TN_ONNX_HEADS_OPEN;
     else if (shape->listed == 0)
-        of->heads = TN_ONNX_HEADS_OPEN;
+        known->heads = TN_ONNX_HEADS_OPEN;
 }
 
 /* Reshapes and copies leave an activation what it is; heads become known by them. */
@@ -264,10 +265,10 @@ static tn_status read_concat(tn_onnx_reader *r) {
                                  .rows = 1,
                                  .columns = info->elements,
                                  .array = token->array};
-    const tn_onnx_known behind = *others;
+    const tn_onnx_known next = *others;
     tn_onnx_known table;
     TN_TRY(tn_onnx_add(r, &layer, &table));
-    TN_TRY(tn_onnx_add_residual(r, &behind, &table, &out));
+    TN_TRY(tn_onnx_add_residual(r, &next, &table, &out));
     return tn_onnx_give(r, 0, &out);
 }
 
@@ -275,9 +276,9 @@ static tn_status read_concat(tn_onnx_reader *r) {
 static tn_status take_vector(tn_onnx_reader *r, const tn_onnx_known *x, const tn_onnx_known *vector,
                              tn_onnx_known *out) {
     const tn_array_info *info = tn_onnx_info(r, vector->array);
-    uint32_t from;
-    TN_TRY(tn_onnx_layer_of(r, x, &from));
-    tn_onnx_layer *layer = &r->to->layer[from];
+    uint32_t start;
+    TN_TRY(tn_onnx_layer_of(r, x, &start));
+    tn_onnx_layer *layer = &r->layers->layer[start];
     bool norm = strstr(layer->kind, "-norm") != NULL, add = is(r, "Add");
     *out = *x;
     if (info->elements == layer->width &&
@@ -429,23 +430,25 @@ static bool names_constant(const tn_onnx_reader *r, const char *name) {
 }
 
 /* Numbers are data; real ones are what the first layer takes, one row for each token. */
-static tn_status read_input(tn_onnx_reader *r, const tn_onnx_value *in) {
+static tn_status read_input(tn_onnx_reader *r, const tn_onnx_value *value) {
     tn_onnx_known given = {.sort = TN_ONNX_DATA, .of_tokens = true};
-    if (names_constant(r, in->name)) return TN_OK; /* older files list constants among the inputs */
-    if (in->is_real) {
-        int64_t last = in->axes ? in->shape[in->axes - 1] : TN_ONNX_UNKNOWN;
-        const tn_onnx_layer layer = {
-            .kind = "input", .name = in->name, .width = last > 0 ? (uint64_t)last : 0, .array = TN_ONNX_NONE};
+    if (names_constant(r, value->name)) return TN_OK; /* older files list constants among the inputs */
+    if (value->is_real) {
+        int64_t last = value->axes ? value->shape[value->axes - 1] : TN_ONNX_UNKNOWN;
+        const tn_onnx_layer layer = {.kind = "input",
+                                     .name = value->name,
+                                     .width = last > 0 ? (uint64_t)last : 0,
+                                     .array = TN_ONNX_NONE};
         TN_TRY(tn_onnx_add(r, &layer, &given));
     }
-    if (in->axes >= 2 && in->axes <= 3 && in->shape[1] > 0 && !r->to->sequence)
-        r->to->sequence = (uint64_t)in->shape[1];
-    return tn_onnx_name(r, in->name, &given);
+    if (value->axes >= 2 && value->axes <= 3 && value->shape[1] > 0 && !r->layers->sequence)
+        r->layers->sequence = (uint64_t)value->shape[1];
+    return tn_onnx_name(r, value->name, &given);
 }
 
 static tn_status read_outputs(tn_onnx_reader *r) {
     const tn_onnx *graph = r->graph;
-    TN_TRY(TN_NEW(r->arena, graph->outputs, &r->to->output, r->error));
+    TN_TRY(TN_NEW(r->arena, graph->outputs, &r->layers->output, r->error));
     for (size_t i = 0; i < graph->outputs; i++) {
         const char *name = graph->output[i].name;
         uint32_t place = tn_name_index_find(&r->names, name);
@@ -453,8 +456,8 @@ static tn_status read_outputs(tn_onnx_reader *r) {
         r->node = &given;
         if (place == TN_NAME_NONE) return tn_onnx_refuse(r, "is given by no node");
         if (r->value[place].sort < TN_ONNX_ACTIVATION) continue;
-        TN_TRY(tn_onnx_layer_of(r, &r->value[place], &r->to->output[r->to->outputs]));
-        r->to->outputs++;
+        TN_TRY(tn_onnx_layer_of(r, &r->value[place], &r->layers->output[r->layers->outputs]));
+        r->layers->outputs++;
     }
     return TN_OK;
 }
@@ -470,10 +473,10 @@ static tn_status give_constants(tn_onnx_reader *r) {
             if (graph->node[i].attribute[k].tensor != TN_ONNX_NONE)
                 of_node[graph->node[i].attribute[k].tensor] = true;
     for (size_t i = 0; i < count; i++) {
-        tn_onnx_known of;
+        tn_onnx_known known;
         if (of_node[i]) continue;
-        TN_TRY(tn_onnx_constant(r, i, &of));
-        TN_TRY(tn_onnx_name(r, tn_onnx_info(r, i)->name, &of));
+        TN_TRY(tn_onnx_constant(r, i, &known));
+        TN_TRY(tn_onnx_name(r, tn_onnx_info(r, i)->name, &known));
     }
     return TN_OK;
 }
@@ -499,7 +502,7 @@ tn_status tn_onnx_layers_find(const tn_arrays *arrays, const char *path, tn_aren
                         .graph = tn_arrays_graph(arrays),
                         .path = path,
                         .arena = arena,
-                        .to = layers,
+                        .layers = layers,
                         .error = error};
     *layers = (tn_onnx_layers){0};
     return read_graph(&r);

@@ -36,7 +36,7 @@ typedef struct tn_onnx_reader {
     const tn_onnx *graph;
     const char *path;
     tn_arena *arena;
-    tn_onnx_layers *to;
+    tn_onnx_layers *layers;
     tn_name_index names; /* place in `value` by name */
     tn_onnx_known *value;
     size_t values;
@@ -50,25 +50,26 @@ tn_status tn_onnx_refuse(const tn_onnx_reader *r, const char *format, ...) TN_PR
 /* The node's operand i; one that is left away is data without values. */
 const tn_onnx_known *tn_onnx_operand(const tn_onnx_reader *r, size_t i);
 /* A value under a name of the graph. */
-tn_status tn_onnx_name(tn_onnx_reader *r, const char *name, const tn_onnx_known *of);
+tn_status tn_onnx_name(tn_onnx_reader *r, const char *name, const tn_onnx_known *known);
 /* Its output i is this. */
-tn_status tn_onnx_give(tn_onnx_reader *r, size_t i, const tn_onnx_known *of);
+tn_status tn_onnx_give(tn_onnx_reader *r, size_t i, const tn_onnx_known *known);
 
 const tn_array_info *tn_onnx_info(const tn_onnx_reader *r, size_t array);
 /* What the array is as a constant. */
-tn_status tn_onnx_constant(tn_onnx_reader *r, size_t array, tn_onnx_known *of);
+tn_status tn_onnx_constant(tn_onnx_reader *r, size_t array, tn_onnx_known *known);
 
 /* Appends a layer; *out = what it gives. Names that are not set are the node's. */
 tn_status tn_onnx_add(tn_onnx_reader *r, const tn_onnx_layer *layer, tn_onnx_known *out);
-tn_status tn_onnx_add_simple(tn_onnx_reader *r, const char *kind, uint32_t from, tn_onnx_known *out);
+tn_status tn_onnx_add_simple(tn_onnx_reader *r, const char *kind, uint32_t start, tn_onnx_known *out);
 tn_status tn_onnx_add_residual(tn_onnx_reader *r, const tn_onnx_known *a, const tn_onnx_known *b,
                                tn_onnx_known *out);
 /* Rows of a table of positions are added to every example alike. */
-tn_status tn_onnx_add_positions(tn_onnx_reader *r, const tn_onnx_known *to, size_t array, tn_onnx_known *out);
+tn_status tn_onnx_add_positions(tn_onnx_reader *r, const tn_onnx_known *known, size_t array,
+                                tn_onnx_known *out);
 tn_status tn_onnx_add_linear(tn_onnx_reader *r, const tn_onnx_known *x, size_t array, bool turned,
                              uint64_t rows, uint64_t columns, tn_onnx_known *out);
 
 /* The layer whose output the value is; an error where it is a function of one that no layer is. */
-tn_status tn_onnx_layer_of(const tn_onnx_reader *r, const tn_onnx_known *of, uint32_t *layer);
+tn_status tn_onnx_layer_of(const tn_onnx_reader *r, const tn_onnx_known *known, uint32_t *layer);
 
 #endif

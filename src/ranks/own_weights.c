@@ -208,7 +208,7 @@ typedef struct {
 static tn_status new_node(const writer *w, tn_yaml_kind kind, size_t count, tn_yaml **node) {
     TN_TRY(TN_NEW(w->arena, 1, node, w->error));
     (*node)->kind = kind;
-    (*node)->at = tn_model_root(w->model)->at; /* a place, so that it counts as given */
+    (*node)->position = tn_model_root(w->model)->position; /* a place, so that it counts as given */
     TN_TRY(TN_NEW(w->arena, count, &(*node)->item, w->error));
     return TN_NEW(w->arena, count, &(*node)->key, w->error);
 }
@@ -233,7 +233,7 @@ static tn_status add_text(const writer *w, tn_yaml *mapping, const char *key, co
 static tn_status replace(const writer *w, const tn_yaml *mapping, const char *key, tn_yaml *value,
                          tn_yaml **copy) {
     TN_TRY(new_node(w, TN_YAML_MAPPING, mapping->count, copy));
-    (*copy)->at = mapping->at;
+    (*copy)->position = mapping->position;
     (*copy)->count = mapping->count;
     for (size_t i = 0; i < mapping->count; i++) {
         (*copy)->key[i] = mapping->key[i];
@@ -328,8 +328,8 @@ static tn_status new_writer(const tn_model *model, tn_arena *arena, tn_error *er
 static tn_status own_name(const writer *w, size_t layer) {
     const char *name = tn_model_layer_at(w->model, layer).name, *copy;
     TN_TRY(tn_arena_copy_text(w->arena, name, strlen(name), &copy, w->error));
-    for (char *at = (char *)copy; *at; at++)
-        if (*at == '.') *at = '-';
+    for (char *cursor = (char *)copy; *cursor; cursor++)
+        if (*cursor == '.') *cursor = '-';
     for (size_t i = 0; i < layer; i++)
         if (w->name[i] && strcmp(w->name[i], copy) == 0)
             return tn_fail(w->error, TN_INPUT, "layers %s and %s would name the same weight; rename one",
@@ -344,7 +344,7 @@ tn_status tn_own_weights_make(const tn_model *model, tn_arena *arena, tn_model *
     const tn_yaml *policy = tn_yaml_get(tn_model_root(model), "format");
     const tn_yaml *weights = tn_yaml_get(tn_model_root(model), "weights");
     if (policy && policy->text && strcmp(policy->text, "dense") == 0)
-        return tn_fail_at(error, TN_INPUT, policy->at,
+        return tn_fail_at(error, TN_INPUT, policy->position,
                           "format: dense leaves every weight uncompressed; there are no ranks to choose");
     if (!weights) return tn_fail(error, TN_INPUT, "the model has no `weights`; there are no ranks to choose");
     TN_TRY(new_writer(model, arena, error, &w));

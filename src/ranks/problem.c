@@ -37,13 +37,13 @@ static tn_status find_columns(loader *l) {
     for (size_t i = 0; i < l->csv->columns; i++) {
         if (i == l->layer || i == l->cap || i == l->squares || is_label(l->csv->head[i].text)) continue;
         if (p->costs == TN_COSTS_MOST)
-            return tn_fail_at(l->error, TN_LIMIT, l->csv->head[i].at, "more than %d costs; use fewer columns",
-                              TN_COSTS_MOST);
+            return tn_fail_at(l->error, TN_LIMIT, l->csv->head[i].position,
+                              "more than %d costs; use fewer columns", TN_COSTS_MOST);
         l->cost[p->costs] = i;
         p->cost_name[p->costs++] = l->csv->head[i].text;
     }
     if (p->costs == 0)
-        return tn_fail_at(l->error, TN_INPUT, l->csv->head[0].at,
+        return tn_fail_at(l->error, TN_INPUT, l->csv->head[0].position,
                           "no column is a cost; add one, such as \"params\", beside layer, cap and sqerr");
     return TN_OK;
 }
@@ -66,7 +66,7 @@ static tn_status note_layer(loader *l, size_t row) {
     if (p->layers > 0 && strcmp(name->text, p->layer[p->layers - 1]) == 0) return TN_OK;
     for (size_t i = 0; i < p->layers; i++)
         if (strcmp(name->text, p->layer[i]) == 0)
-            return tn_fail_at(l->error, TN_INPUT, name->at,
+            return tn_fail_at(l->error, TN_INPUT, name->position,
                               "layer \"%.100s\" comes again after another one; keep its rows together",
                               name->text);
     p->layer[p->layers] = name->text;
@@ -81,7 +81,7 @@ tn_status tn_rank_problem_load(const char *path, tn_arena *arena, tn_rank_proble
     loader l = {.csv = &csv, .arena = arena, .problem = problem, .error = error};
     TN_TRY(find_columns(&l));
     if (csv.rows == 0)
-        return tn_fail_at(error, TN_INPUT, csv.head[0].at,
+        return tn_fail_at(error, TN_INPUT, csv.head[0].position,
                           "no candidates; add a row for each layer and rank");
     TN_TRY(TN_NEW(arena, csv.rows, &problem->layer, error));
     TN_TRY(TN_NEW(arena, csv.rows + 1, &problem->first, error));
@@ -136,9 +136,9 @@ static tn_status build_problem(const tn_rank_problem *p, const tn_rank_goal *goa
     TN_TRY(TN_NEW(arena, candidates, &objective, error));
     TN_TRY(TN_NEW(arena, candidates * costs, &q->cost, error));
     for (size_t i = 0; i < candidates; i++) {
-        const double *from = p->cost + i * p->costs;
-        objective[i] = goal->least_cost ? from[goal->minimised] : p->error[i];
-        for (size_t k = 0; k < goal->budgets; k++) q->cost[i * costs + k] = from[goal->budget[k].cost];
+        const double *source = p->cost + i * p->costs;
+        objective[i] = goal->least_cost ? source[goal->minimised] : p->error[i];
+        for (size_t k = 0; k < goal->budgets; k++) q->cost[i * costs + k] = source[goal->budget[k].cost];
         if (goal->least_cost) q->cost[i * costs + goal->budgets] = p->error[i];
     }
     for (size_t k = 0; k < goal->budgets; k++)

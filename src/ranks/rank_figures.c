@@ -100,16 +100,16 @@ tn_status tn_allocation_figure(const char *folder, const tn_rank_problem *proble
 
 /* --- errors --- */
 
-static double relative(const tn_layer_options *of, const tn_layer_option *candidate) {
-    return of->squared_norm > 0 ? sqrt(fmax(0, candidate->squared_error) / of->squared_norm) : 0;
+static double relative(const tn_layer_options *options, const tn_layer_option *candidate) {
+    return options->squared_norm > 0 ? sqrt(fmax(0, candidate->squared_error) / options->squared_norm) : 0;
 }
 
 /* Lines by cap of one layer and folding; tolerances are points apart. */
-static void put_line(const tn_layer_options *of, uint32_t folding, size_t layer, tn_buffer *data) {
-    for (size_t i = 0; i < of->count; i++) {
-        const tn_layer_option *k = &of->item[i];
+static void put_line(const tn_layer_options *options, uint32_t folding, size_t layer, tn_buffer *data) {
+    for (size_t i = 0; i < options->count; i++) {
+        const tn_layer_option *k = &options->item[i];
         if (k->usable && k->folding == folding && k->tolerance < 0 && k->weight.format != TN_DENSE)
-            tn_buffer_format(data, "%" PRIu64 " %.9g %zu %u\n", k->parameters, relative(of, k), layer,
+            tn_buffer_format(data, "%" PRIu64 " %.9g %zu %u\n", k->parameters, relative(options, k), layer,
                              (unsigned)folding);
     }
 }
@@ -169,10 +169,10 @@ static const char *family_name(unsigned family) {
 }
 
 /* The candidate of least error by that cap (dense has none), of equal ones that of fewest parameters; NULL: none. */
-static const tn_layer_option *best_of(const tn_layer_options *of, unsigned family, uint64_t cap) {
+static const tn_layer_option *best_of(const tn_layer_options *options, unsigned family, uint64_t cap) {
     const tn_layer_option *best = NULL;
-    for (size_t i = 0; i < of->count; i++) {
-        const tn_layer_option *k = &of->item[i];
+    for (size_t i = 0; i < options->count; i++) {
+        const tn_layer_option *k = &options->item[i];
         if (!k->usable || k->tolerance >= 0 || family_of(k) != family) continue;
         if (family != TN_DENSE && k->cap > cap) continue;
         if (!best || k->squared_error < best->squared_error ||

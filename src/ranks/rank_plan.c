@@ -44,7 +44,7 @@ static const char *folding_text(const tn_weight *weight, char text[FOLDING_TEXT]
 }
 
 /* What a candidate adds to the sum that is made least; *usable = false where accuracies do not cover it. */
-static tn_status objective_of(const tn_rank_plan *plan, const tn_layer_options *of,
+static tn_status objective_of(const tn_rank_plan *plan, const tn_layer_options *options,
                               const tn_layer_option *candidate, bool in_range, double *objective,
                               bool *usable, tn_error *error) {
     double least, most, rank = (double)candidate->cap;
@@ -53,30 +53,32 @@ static tn_status objective_of(const tn_rank_plan *plan, const tn_layer_options *
     *objective = candidate->squared_error;
     if (!plan->accuracy) return TN_OK;
     *objective = 0;
-    if (of->stays) return TN_OK;
+    if (options->stays) return TN_OK;
     folding_text(&candidate->weight, folding);
-    if (in_range && !tn_accuracy_covers(plan->accuracy, of->name, folding)) {
+    if (in_range && !tn_accuracy_covers(plan->accuracy, options->name, folding)) {
         *usable = false;
         return TN_OK;
     }
-    TN_TRY(tn_accuracy_range(plan->accuracy, of->name, folding, &least, &most, error));
+    TN_TRY(tn_accuracy_range(plan->accuracy, options->name, folding, &least, &most, error));
     *usable = !in_range || (rank >= least && rank <= most);
     if (!*usable) return TN_OK;
-    return tn_accuracy_loss(plan->accuracy, of->name, folding, plan->measured, rank, objective, error);
+    return tn_accuracy_loss(plan->accuracy, options->name, folding, plan->measured, rank, objective, error);
 }
 
-static bool is_measured(const tn_rank_plan *plan, const tn_layer_options *of) {
+static bool is_measured(const tn_rank_plan *plan, const tn_layer_options *options) {
     char folding[FOLDING_TEXT];
-    for (size_t i = 0; i < of->count; i++)
-        if (tn_accuracy_covers(plan->accuracy, of->name, folding_text(&of->item[i].weight, folding)))
+    for (size_t i = 0; i < options->count; i++)
+        if (tn_accuracy_covers(plan->accuracy, options->name,
+                               folding_text(&options->item[i].weight, folding)))
             return true;
     return false;
 }
 
-static bool has_own_ranks(const tn_rank_plan *plan, const tn_layer_options *of,
+static bool has_own_ranks(const tn_rank_plan *plan, const tn_layer_options *options,
                           const tn_layer_option *candidate) {
     return candidate->folding == 0 &&
-           tn_weight_equal(&candidate->weight, &tn_model_layer_at(plan->model, of->layer).weight->weight);
+           tn_weight_equal(&candidate->weight,
+                           &tn_model_layer_at(plan->model, options->layer).weight->weight);
 }
 
 /* Layers of which nothing was measured keep what they have, unless that is all of them. */
@@ -86,33 +88,33 @@ static void keep_unmeasured(tn_rank_plan *plan) {
     plan->measured = 0;
     for (size_t l = 0; l < plan->layers; l++) plan->measured += is_measured(plan, &plan->candidates[l]);
     for (size_t l = 0; l < plan->layers && plan->measured; l++) {
-        tn_layer_options *of = &plan->candidates[l];
+        tn_layer_options *options = &plan->candidates[l];
         bool found = false; /* a tolerance may have led to the same ranks */
-        of->stays = !is_measured(plan, of);
-        for (size_t i = 0; of->stays && i < of->count; i++) {
-            of->item[i].usable &= !found && has_own_ranks(plan, of, &of->item[i]);
-            found |= of->item[i].usable;
+        options->stays = !is_measured(plan, options);
+        for (size_t i = 0; options->stays && i < options->count; i++) {
+            options->item[i].usable &= !found && has_own_ranks(plan, options, &options->item[i]);
+            found |= options->item[i].usable;
         }
     }
 }
 
 static tn_status drop_uncovered(tn_rank_plan *plan, bool in_range, tn_error *error) {
     for (size_t l = 0; l < plan->layers; l++) {
-        tn_layer_options *of = &plan->candidates[l];
+        tn_layer_options *options = &plan->candidates[l];
         bool any = false;
-        for (size_t i = 0; i < of->count; i++) {
+        for (size_t i = 0; i < options->count; i++) {
             bool usable;
             double objective;
-            if (!of->item[i].usable) continue;
-            TN_TRY(objective_of(plan, of, &of->item[i], in_range, &objective, &usable, error));
-            of->item[i].usable = usable;
+            if (!options->item[i].usable) continue;
+            TN_TRY(objective_of(plan, options, &options->item[i], in_range, &objective, &usable, error));
+            options->item[i].usable = usable;
             any |= usable;
         }
         if (!any)
             return tn_fail(error, TN_INPUT,
                            "no candidate of layer %s lies within the measured ranks and foldings; ask for "
                            "others with --cap and --fold",
-                           of->name);
+                           options->name);
     }
     return TN_OK;
 }
@@ -132,21 +134,21 @@ static tn_status make_room(tn_rank_plan *plan, size_t candidates, tn_arena *aren
 /* The candidates that can be used, as the problem's. */
 static tn_status fill(tn_rank_plan *plan, tn_arena *arena, tn_error *error) {
     tn_rank_problem *p = &plan->problem;
-    size_t at = 0, kept = 0;
+    size_t index = 0, kept = 0;
     for (size_t l = 0; l < plan->layers; l++) {
-        const tn_layer_options *of = &plan->candidates[l];
-        p->layer[l] = of->name;
+        const tn_layer_options *options = &plan->candidates[l];
+        p->layer[l] = options->name;
         p->first[l] = kept;
-        for (size_t i = 0; i < of->count; i++, at++) {
-            const tn_layer_option *candidate = &of->item[i];
+        for (size_t i = 0; i < options->count; i++, index++) {
+            const tn_layer_option *candidate = &options->item[i];
             bool usable;
             if (!candidate->usable) continue;
-            TN_TRY(objective_of(plan, of, candidate, false, &p->error[kept], &usable, error));
+            TN_TRY(objective_of(plan, options, candidate, false, &p->error[kept], &usable, error));
             TN_TRY(label_of(&candidate->weight, arena, &p->label[kept], error));
             p->cap[kept] = candidate->cap;
             p->group[kept] =
                 candidate->folding == 0 && candidate->tolerance < 0 ? candidate->cap : UINT64_MAX;
-            memcpy(p->cost + kept * p->costs, plan->cost + at * p->costs, p->costs * sizeof *p->cost);
+            memcpy(p->cost + kept * p->costs, plan->cost + index * p->costs, p->costs * sizeof *p->cost);
             plan->candidate[kept++] = candidate;
         }
     }
@@ -426,10 +428,10 @@ tn_status tn_rank_plan_solve(tn_rank_plan *plan, tn_rank_goal *goal, tn_arena *a
     TN_TRY(solve(plan, goal, arena, outcome, error));
     if (plan->device && outcome->fits) {
         tn_resources has = tn_device_resources(plan->device);
-        bool over = outcome->total[TN_RANK_BRAM18] > (double)has.bram18 ||
-                    outcome->total[TN_RANK_URAM] > (double)has.uram;
-        bool bram18 = over && bound_by(goal, TN_RANK_BRAM18, has.bram18);
-        bool uram = over && bound_by(goal, TN_RANK_URAM, has.uram);
+        bool exceeded = outcome->total[TN_RANK_BRAM18] > (double)has.bram18 ||
+                        outcome->total[TN_RANK_URAM] > (double)has.uram;
+        bool bram18 = exceeded && bound_by(goal, TN_RANK_BRAM18, has.bram18);
+        bool uram = exceeded && bound_by(goal, TN_RANK_URAM, has.uram);
         if (bram18 || uram) TN_TRY(solve(plan, goal, arena, outcome, error));
         if (outcome->fits) TN_TRY(hold_against_device(plan, goal, arena, outcome, error));
     }

@@ -148,40 +148,41 @@ static size_t stem(const char *name, bool *is_bias) {
 }
 
 /* Digits from text[at] on, at most nine of them, as a number. */
-static size_t read_number(const char *text, size_t at, size_t end, uint64_t *number) {
+static size_t read_number(const char *text, size_t index, size_t end, uint64_t *number) {
     size_t digits = 0;
     *number = 0;
-    for (; digits < 9 && at + digits < end && text[at + digits] >= '0' && text[at + digits] <= '9'; digits++)
-        *number = 10 * *number + (uint64_t)(text[at + digits] - '0');
+    for (; digits < 9 && index + digits < end && text[index + digits] >= '0' && text[index + digits] <= '9';
+         digits++)
+        *number = 10 * *number + (uint64_t)(text[index + digits] - '0');
     return digits;
 }
 
 /* Whether text[at..end) is `pattern`, which ends at "|" or with its text. */
-static bool matches(const char *pattern, const char *text, size_t at, size_t end, tn_tensor_name *read) {
+static bool matches(const char *pattern, const char *text, size_t index, size_t end, tn_tensor_name *read) {
     read->has_layer = false;
     while (*pattern && *pattern != '|') {
         if (*pattern == '{') {
             bool layer = pattern[1] == 'i';
-            size_t digits = read_number(text, at, end, layer ? &read->layer : &read->expert);
+            size_t digits = read_number(text, index, end, layer ? &read->layer : &read->expert);
             if (digits == 0) return false;
             if (layer) {
                 read->has_layer = true;
-                read->at = at;
+                read->index = index;
                 read->digits = digits;
             }
-            at += digits;
+            index += digits;
             pattern += 3; /* "{i}" */
         } else {
-            if (at == end || text[at++] != *pattern++) return false;
+            if (index == end || text[index++] != *pattern++) return false;
         }
     }
-    return at == end;
+    return index == end;
 }
 
 /* At the beginning of the text or behind any of its dots. */
 static bool ends_with(const char *pattern, const char *text, size_t end, tn_tensor_name *read) {
-    for (size_t at = 0; at < end; at++)
-        if ((at == 0 || text[at - 1] == '.') && matches(pattern, text, at, end, read)) return true;
+    for (size_t index = 0; index < end; index++)
+        if ((index == 0 || text[index - 1] == '.') && matches(pattern, text, index, end, read)) return true;
     return false;
 }
 

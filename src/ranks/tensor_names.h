@@ -60,9 +60,9 @@ extern const size_t tn_tensor_family_count;
 typedef struct tn_tensor_name {
     tn_tensor_role role;
     bool is_bias;
-    bool has_layer; /* `layer` is its number, which stands at `at` of the name in so many `digits` */
+    bool has_layer; /* `layer` is its number, which stands at `index` of the name in so many `digits` */
     uint64_t layer, expert;
-    size_t at, digits;
+    size_t index, digits;
 } tn_tensor_name;
 
 /* Whether the family names an array so. */

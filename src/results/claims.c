@@ -24,7 +24,7 @@ static const tn_field claim_fields[] = {
         "and UltraRAM of the design; energy of an epoch of tensor training over the design's",
         TN_REQUIRED, TN_ONE_OF(what_names)),
     TN_KEY(TEXT, tn_claim, model, "model that it speaks of; absent: all of them"),
-    TN_KEY(TEXT, tn_claim, against, "device that a ratio compares with"),
+    TN_KEY_AS("against", TEXT, tn_claim, baseline, "device that a ratio compares with"),
     TN_KEY(REAL, tn_claim, least, "as published; absent: the claim is an upper end", TN_DEFAULT("0"),
            TN_WITHIN(0, 1e18)),
     TN_KEY(REAL, tn_claim, most, "as published", TN_REQUIRED, TN_WITHIN(0, 1e18)),

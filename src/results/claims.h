@@ -27,10 +27,10 @@ typedef enum tn_claim_kind {
 } tn_claim_kind;
 
 typedef struct tn_claim {
-    uint32_t what;       /* tn_claim_kind */
-    const char *model;   /* that it speaks of; NULL: all of the file's models together */
-    const char *against; /* the GPU of ratios */
-    double least, most;  /* as published; least 0: "up to", "less than" */
+    uint32_t what;        /* tn_claim_kind */
+    const char *model;    /* that it speaks of; NULL: all of the file's models together */
+    const char *baseline; /* the GPU of ratios */
+    double least, most;   /* as published; least 0: "up to", "less than" */
     const char *text;
 } tn_claim;
 

@@ -221,10 +221,10 @@ typedef struct {
     tn_error *error;
 } judging;
 
-static const tn_comparison_row *find(const judging *with, const char *model, const char *system, bool fpga,
+static const tn_comparison_row *find(const judging *judge, const char *model, const char *system, bool fpga,
                                      bool dense) {
-    for (size_t i = 0; i < with->rows; i++) {
-        const tn_comparison_row *row = &with->row[i];
+    for (size_t i = 0; i < judge->rows; i++) {
+        const tn_comparison_row *row = &judge->row[i];
         if (strcmp(row->model, model) == 0 && row->is_fpga == fpga && row->is_dense == dense &&
             (!system || strcmp(row->system, system) == 0))
             return row;
@@ -239,9 +239,9 @@ static const char *verdict_of(const tn_claim *claim, double ours, tn_interval ra
     return "does not follow";
 }
 
-static tn_status note(judging *with, const tn_claim *claim, const char *model, const char *measure,
+static tn_status note(judging *judge, const tn_claim *claim, const char *model, const char *measure,
                       double ours, tn_interval range, const char *why) {
-    tn_verdict *next = &with->out->verdict[with->out->count++];
+    tn_verdict *next = &judge->out->verdict[judge->out->count++];
     *next = (tn_verdict){.claim = claim->text,
                          .model = model,
                          .measure = measure,
@@ -250,7 +250,7 @@ static tn_status note(judging *with, const tn_claim *claim, const char *model, c
                          .ours = ours,
                          .range = range,
                          .verdict = verdict_of(claim, ours, range)};
-    return tn_arena_format(with->arena, &next->why, with->error, "%s", why);
+    return tn_arena_format(judge->arena, &next->why, judge->error, "%s", why);
 }
 
 static tn_interval only(double value) {
@@ -258,24 +258,24 @@ static tn_interval only(double value) {
 }
 
 /* Memory has three readings; which of them a publication meant shows in which one gives its numbers. */
-static tn_status judge_memory(judging *with, const tn_claim *claim, const tn_comparison_row *dense,
+static tn_status judge_memory(judging *judge, const tn_claim *claim, const tn_comparison_row *dense,
                               const tn_comparison_row *tensor, const tn_comparison_row *design) {
     if (!dense || !tensor || !design) return TN_OK;
     double parameters = dense->parameters_bytes / tensor->parameters_bytes;
     double live = dense->live_bytes / design->live_bytes;
     double blocks = dense->live_bytes / (design->bram_bytes + design->uram_bytes);
     TN_TRY(note(
-        with, claim, design->model, "ratio of parameters", parameters, only(parameters),
+        judge, claim, design->model, "ratio of parameters", parameters, only(parameters),
         "parameters of the uncompressed over those of the compressed model, counted exactly: this ratio is "
         "what is published"));
-    TN_TRY(note(with, claim, design->model, "ratio of live training memory", live, only(live),
+    TN_TRY(note(judge, claim, design->model, "ratio of live training memory", live, only(live),
                 "gradients shrink with the parameters, activations do not, so live memory shrinks by less"));
-    return note(with, claim, design->model, "live memory over on-chip blocks taken", blocks, only(blocks),
+    return note(judge, claim, design->model, "live memory over on-chip blocks taken", blocks, only(blocks),
                 "blocks hold more than what is live: words are padded, banks are read in parallel");
 }
 
 /* At which step of the GPU the ratio would be the published one. */
-static tn_status judge_energy(judging *with, const tn_claim *claim, const tn_comparison_row *gpu,
+static tn_status judge_energy(judging *judge, const tn_claim *claim, const tn_comparison_row *gpu,
                               const tn_comparison_row *design) {
     char why[400];
     if (!gpu || !design) return TN_OK;
@@ -287,53 +287,53 @@ static tn_status judge_energy(judging *with, const tn_claim *claim, const tn_com
                 gpu->power_W, claim->most, 1e3 * seconds, 1e3 * gpu->kernels_seconds,
                 gpu->kernels_seconds * gpu->power_W / design->joules_per_step, 1e3 * gpu->seconds_per_step);
     return note(
-        with, claim, design->model, "tensor training over the design", ratio,
+        judge, claim, design->model, "tensor training over the design", ratio,
         (tn_interval){gpu->joules.least / design->joules.most, gpu->joules.most / design->joules.least}, why);
 }
 
-static tn_status judge_model(judging *with, const tn_claim *claim, const char *model) {
-    const tn_comparison_row *design = find(with, model, NULL, true, false);
-    const tn_comparison_row *dense = find(with, model, claim->against, false, true);
-    const tn_comparison_row *tensor = find(with, model, claim->against, false, false);
+static tn_status judge_model(judging *judge, const tn_claim *claim, const char *model) {
+    const tn_comparison_row *design = find(judge, model, NULL, true, false);
+    const tn_comparison_row *dense = find(judge, model, claim->baseline, false, true);
+    const tn_comparison_row *tensor = find(judge, model, claim->baseline, false, false);
     switch ((tn_claim_kind)claim->what) {
     case TN_CLAIM_DENSE_BYTES:
         if (!dense) return TN_OK;
-        return note(with, claim, model, "parameters, 4 bytes each in FP32", dense->parameters_bytes,
+        return note(judge, claim, model, "parameters, 4 bytes each in FP32", dense->parameters_bytes,
                     only(dense->parameters_bytes), "counted exactly");
     case TN_CLAIM_MEMORY_RATIO:
-        return judge_memory(with, claim, dense, tensor, design);
+        return judge_memory(judge, claim, dense, tensor, design);
     case TN_CLAIM_BRAM_BYTES:
         if (!design) return TN_OK;
-        return note(with, claim, model, "block RAM taken", design->bram_bytes, only(design->bram_bytes),
+        return note(judge, claim, model, "block RAM taken", design->bram_bytes, only(design->bram_bytes),
                     "of the design beside it; the published figure is the device's capacity in MiB");
     case TN_CLAIM_URAM_BYTES:
         if (!design) return TN_OK;
-        return note(with, claim, model, "UltraRAM taken", design->uram_bytes, only(design->uram_bytes),
+        return note(judge, claim, model, "UltraRAM taken", design->uram_bytes, only(design->uram_bytes),
                     "of the design beside it; the published figure is the device's capacity in MiB");
     case TN_CLAIM_ENERGY_RATIO:
-        return judge_energy(with, claim, tensor, design);
+        return judge_energy(judge, claim, tensor, design);
     }
     return TN_OK;
 }
 
-static bool seen_before(const judging *with, size_t at) {
-    for (size_t i = 0; i < at; i++)
-        if (strcmp(with->row[i].model, with->row[at].model) == 0) return true;
+static bool seen_before(const judging *judge, size_t index) {
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(judge->row[i].model, judge->row[index].model) == 0) return true;
     return false;
 }
 
 tn_status tn_claims_judge(const tn_claims *claims, const tn_comparison_row *row, size_t rows, tn_arena *arena,
                           tn_verdicts *verdicts, tn_error *error) {
     enum { NUMBERS_MOST = 3 }; /* of a claim and model */
-    judging with = {row, rows, arena, verdicts, error};
+    judging judge = {row, rows, arena, verdicts, error};
     *verdicts = (tn_verdicts){0};
     TN_TRY(TN_NEW(arena, NUMBERS_MOST * claims->count * rows, &verdicts->verdict, error));
     for (size_t c = 0; c < claims->count; c++)
         for (size_t i = 0; i < rows; i++) {
             const char *only_model = claims->claim[c].model, *model = row[i].model;
-            if (seen_before(&with, i) || !tn_claims_cover(claims, model)) continue;
+            if (seen_before(&judge, i) || !tn_claims_cover(claims, model)) continue;
             if (only_model && strcmp(only_model, model) != 0) continue;
-            TN_TRY(judge_model(&with, &claims->claim[c], model));
+            TN_TRY(judge_model(&judge, &claims->claim[c], model));
         }
     return TN_OK;
 }

@@ -133,14 +133,14 @@ static tn_status check_files(const tn_database *database, int folder, const char
 /* ---- statements */
 
 static tn_status failed(const tn_database *database, tn_error *error) {
-    const tn_position at = {.file = database->path};
+    const tn_position position = {.file = database->path};
     int code = sqlite3_errcode(database->handle) & 0xff;
     switch (code) {
     case SQLITE_NOMEM:
         return tn_fail(error, TN_MEMORY, "no memory for SQLite");
     case SQLITE_INTERRUPT:
         if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "stopped");
-        return tn_fail_at(error, TN_INPUT, at, "takes too long to open; it is no store of a sweep");
+        return tn_fail_at(error, TN_INPUT, position, "takes too long to open; it is no store of a sweep");
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_MISMATCH:
@@ -149,9 +149,9 @@ static tn_status failed(const tn_database *database, tn_error *error) {
     case SQLITE_SCHEMA:
     case SQLITE_TOOBIG:
     case SQLITE_AUTH:
-        return tn_fail_at(error, TN_INPUT, at, "is damaged: %s", sqlite3_errmsg(database->handle));
+        return tn_fail_at(error, TN_INPUT, position, "is damaged: %s", sqlite3_errmsg(database->handle));
     default:
-        return tn_fail_at(error, TN_IO, at, "%s", sqlite3_errmsg(database->handle));
+        return tn_fail_at(error, TN_IO, position, "%s", sqlite3_errmsg(database->handle));
     }
 }
 
@@ -198,23 +198,23 @@ tn_status tn_database_commit(tn_database *database, tn_error *error) {
 static int is_to_stop(void *user) {
     const tn_database *database = user;
     return (tn_interrupted() && !database->writing) ||
-           (database->until > 0 && tn_clock_seconds() > database->until);
+           (database->deadline > 0 && tn_clock_seconds() > database->deadline);
 }
 
 static tn_status set_up(tn_database *database, tn_error *error) {
     static const struct {
-        int option, on;
+        int option, value;
     } options[] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
                    {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
                    {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
                    {SQLITE_DBCONFIG_ENABLE_VIEW, 0}};
     sqlite3 *handle = database->handle;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        sqlite3_db_config(handle, options[i].option, options[i].on, NULL);
+        sqlite3_db_config(handle, options[i].option, options[i].value, NULL);
     sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
     sqlite3_busy_timeout(handle, LOCK_WAIT_ms);
     sqlite3_progress_handler(handle, INSTRUCTIONS_PER_LOOK, is_to_stop, database);
-    database->until = tn_clock_seconds() + schema_seconds;
+    database->deadline = tn_clock_seconds() + schema_seconds;
     return tn_database_execute(
         database, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY", error);
 }
@@ -274,7 +274,7 @@ tn_status tn_database_check_schema(tn_database *database, const char *const *tab
     TN_TRY(status);
     *empty = count == 0;
     if (count && count < tables) return refuse(database, "lacks tables of a store", error);
-    database->until = 0;
+    database->deadline = 0;
     return TN_OK;
 }
 

@@ -31,7 +31,7 @@ typedef struct tn_database {
     sqlite3 *handle;
     const char *path; /* for errors; the caller's */
     bool writing;     /* a transaction is open */
-    double until;     /* of the monotonic clock, when statements end by themselves; 0: never */
+    double deadline;  /* of the monotonic clock, when statements end by themselves; 0: never */
 } tn_database;
 
 /* Opens `name` in the folder open as `folder`. *database must stay where it is; tn_database_close it after a

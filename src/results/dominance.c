@@ -83,19 +83,21 @@ static int by_first(const void *a, const void *b) {
  * same first value. */
 static tn_status judge(tn_dominance *made, tn_rival **sorted, bool *covered, tn_error *error) {
     for (size_t i = 0; i < made->count; i++) {
-        tn_rival *of = sorted[i];
+        tn_rival *rival = sorted[i];
         if (i % 256 == 0 && tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "stopped");
         memset(covered, 0, made->sources * sizeof *covered);
-        for (size_t j = 0; j < made->count && sorted[j]->value[0] <= of->value[0]; j++) {
-            const tn_rival *by = sorted[j];
-            if ((covered[by->source] && of->better) || !dominates(by, of, made->objectives)) continue;
-            covered[by->source] = true;
+        for (size_t j = 0; j < made->count && sorted[j]->value[0] <= rival->value[0]; j++) {
+            const tn_rival *dominator = sorted[j];
+            if ((covered[dominator->source] && rival->better) ||
+                !dominates(dominator, rival, made->objectives))
+                continue;
+            covered[dominator->source] = true;
             /* Whoever dominates a dominator dominates as well, and came first. */
-            if (!of->better) of->better = by->better ? by->better : by;
+            if (!rival->better) rival->better = dominator->better ? dominator->better : dominator;
         }
         for (size_t s = 0; s < made->sources; s++)
-            made->covered[s * made->sources + of->source] += covered[s];
-        made->best[of->source] += !of->better;
+            made->covered[s * made->sources + rival->source] += covered[s];
+        made->best[rival->source] += !rival->better;
     }
     return TN_OK;
 }

@@ -37,7 +37,8 @@ typedef struct tn_dominance {
     tn_rival *rival; /* [count] by source, then id */
     size_t *designs; /* [sources] of its front */
     size_t *best;    /* [sources] of them that nothing dominates */
-    size_t *covered; /* [by * sources + of]: designs of `of` that some design of `by` dominates */
+    size_t
+        *covered; /* [better * sources + other]: designs of `other` that some design of `better` dominates */
 } tn_dominance;
 
 /* `objective`: names of quantities to judge by, instead of those in common; none: those. TN_INPUT where the sweeps

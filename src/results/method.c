@@ -19,14 +19,14 @@ static void certify_enumeration(const tn_space *space, const tn_sweep_options *o
 
 /* Where the keys of no design can be combined that is the error of the space, as `tenfold cost` gives it. */
 static tn_status check_some_defined(const tn_space *space, const tn_outcome *outcome, tn_error *error) {
-    const tn_undefined_count *of = outcome->undefined;
+    const tn_undefined_count *undefined = outcome->undefined;
     tn_evaluator *evaluator;
     tn_evaluation evaluation;
-    if (outcome->undefined_count != 1 || of->flow.weight != TN_UNDEFINED_KEYS ||
-        of->designs < space->choices.designs)
+    if (outcome->undefined_count != 1 || undefined->flow.weight != TN_UNDEFINED_KEYS ||
+        undefined->designs < space->choices.designs)
         return TN_OK;
     TN_TRY(tn_evaluator_new(space, &evaluator, error));
-    tn_status status = tn_evaluate_design(evaluator, of->first, &evaluation, error);
+    tn_status status = tn_evaluate_design(evaluator, undefined->first, &evaluation, error);
     if (status == TN_INPUT && error) *error = *tn_evaluator_why(evaluator);
     tn_evaluator_free(evaluator);
     return status;
@@ -51,7 +51,7 @@ static tn_status enumerate(const tn_space *space, const tn_sweep_options *option
 
 typedef struct {
     uint64_t id;
-    size_t at;
+    size_t index;
 } placed;
 
 static int by_id(const void *a, const void *b) {
@@ -70,14 +70,14 @@ typedef struct {
 static tn_status take_front(const tn_space *space, const designs *found, placed *order, tn_evaluation *known,
                             tn_outcome *outcome, tn_error *error) {
     for (size_t i = 0; i < found->count; i++) {
-        order[i].at = i;
+        order[i].index = i;
         TN_TRY(
             tn_choices_id_of(&space->choices, found->digit + i * space->choices.count, &order[i].id, error));
     }
     qsort(order, found->count, sizeof *order, by_id);
     for (size_t i = 0; i < found->count; i++) {
         tn_point point;
-        known[i] = found->evaluation[order[i].at];
+        known[i] = found->evaluation[order[i].index];
         tn_space_point(space, &known[i], order[i].id, &point);
         TN_TRY(tn_archive_offer(&outcome->front, &point, error));
     }

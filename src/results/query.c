@@ -18,27 +18,27 @@ typedef struct {
 } asking;
 
 static tn_status take(void *user, uint64_t id, const double *value, tn_error *error) {
-    asking *with = user;
-    tn_query_answer *answer = with->answer;
+    asking *question = user;
+    tn_query_answer *answer = question->answer;
     const tn_candidate found = {.id = id, .value = value};
     double *kept;
     answer->asked++;
-    if (with->query->where && !tn_condition_holds(with->query->where, &found)) return TN_OK;
-    TN_TRY(TN_GROW(&with->design, &with->capacity, answer->matched + 1, error));
-    TN_TRY(TN_NEW(with->arena, tn_quantities_count, &kept, error));
+    if (question->query->where && !tn_condition_holds(question->query->where, &found)) return TN_OK;
+    TN_TRY(TN_GROW(&question->design, &question->capacity, answer->matched + 1, error));
+    TN_TRY(TN_NEW(question->arena, tn_quantities_count, &kept, error));
     memcpy(kept, value, tn_quantities_count * sizeof *kept);
-    with->design[answer->matched++] = (tn_candidate){.id = id, .value = kept};
+    question->design[answer->matched++] = (tn_candidate){.id = id, .value = kept};
     return TN_OK;
 }
 
-static tn_status take_kept(asking *with, tn_error *error) {
+static tn_status take_kept(asking *question, tn_error *error) {
     tn_sweep_db *store;
     tn_sweep_options options;
-    const tn_result *result = with->result;
+    const tn_result *result = question->result;
     TN_TRY(tn_sweep_db_open_part(result->folder, result->space, &store, &options, error));
     tn_status status =
         options.keep_all
-            ? tn_sweep_db_each(store, take, with, error)
+            ? tn_sweep_db_each(store, take, question, error)
             : tn_fail_at(error, TN_INPUT, (tn_position){.file = result->folder},
                          "keeps the designs of its front alone; sweep with --keep-all to ask all of them");
     tn_sweep_db_close(store);
@@ -58,39 +58,40 @@ static int by_key(const void *a, const void *b) {
 }
 
 /* A choice of texts is ordered by the places of its values. */
-static double key_of(const asking *with, const tn_candidate *design) {
-    const tn_design_column *by = with->query->order;
-    if (!by) return 0;
-    double key = by->kind == TN_DESIGN_CHOICE && !by->has_numbers
-                     ? (double)tn_candidate_digit(&with->result->space->choices, design, by->place)
-                     : tn_candidate_number(&with->result->space->choices, by, design);
-    return with->query->descending ? -key : key;
+static double key_of(const asking *question, const tn_candidate *design) {
+    const tn_design_column *column = question->query->order;
+    if (!column) return 0;
+    double key = column->kind == TN_DESIGN_CHOICE && !column->has_numbers
+                     ? (double)tn_candidate_digit(&question->result->space->choices, design, column->place)
+                     : tn_candidate_number(&question->result->space->choices, column, design);
+    return question->query->descending ? -key : key;
 }
 
-static tn_status order(asking *with, tn_error *error) {
-    tn_query_answer *answer = with->answer;
+static tn_status order(asking *question, tn_error *error) {
+    tn_query_answer *answer = question->answer;
     size_t count = answer->matched;
     keyed *sorted;
-    TN_TRY(TN_NEW(with->arena, count, &sorted, error));
-    for (size_t i = 0; i < count; i++) sorted[i] = (keyed){key_of(with, &with->design[i]), with->design[i]};
+    TN_TRY(TN_NEW(question->arena, count, &sorted, error));
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = (keyed){key_of(question, &question->design[i]), question->design[i]};
     qsort(sorted, count, sizeof *sorted, by_key);
-    answer->count = count < with->query->most ? count : with->query->most;
-    TN_TRY(TN_NEW(with->arena, answer->count, &answer->design, error));
+    answer->count = count < question->query->most ? count : question->query->most;
+    TN_TRY(TN_NEW(question->arena, answer->count, &answer->design, error));
     for (size_t i = 0; i < answer->count; i++) answer->design[i] = sorted[i].design;
     return TN_OK;
 }
 
 tn_status tn_query_run(const tn_result *result, const tn_query *query, tn_arena *arena,
                        tn_query_answer *answer, tn_error *error) {
-    asking with = {.result = result, .query = query, .arena = arena, .answer = answer};
+    asking question = {.result = result, .query = query, .arena = arena, .answer = answer};
     *answer = (tn_query_answer){0};
     tn_status status = TN_OK;
     if (query->all)
-        status = take_kept(&with, error);
+        status = take_kept(&question, error);
     else
         for (size_t i = 0; status == TN_OK && i < result->front_count; i++)
-            status = take(&with, result->front[i].id, result->front[i].value, error);
-    if (status == TN_OK) status = order(&with, error);
-    tn_free(with.design);
+            status = take(&question, result->front[i].id, result->front[i].value, error);
+    if (status == TN_OK) status = order(&question, error);
+    tn_free(question.design);
     return status;
 }

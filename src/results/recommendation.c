@@ -67,50 +67,53 @@ typedef struct {
 
 /* ---- designs under other figures ---- */
 
-static tn_status make_device(study *of, const tn_device *given, figures under, tn_device **device,
+static tn_status make_device(study *studied, const tn_device *given, figures variant, tn_device **device,
                              tn_error *error) {
-    bool most = under == OPERATORS_MOST || under == ENERGY_MOST;
+    bool most = variant == OPERATORS_MOST || variant == ENERGY_MOST;
     tn_external_memory *external;
-    if (under == OPERATORS_LEAST || under == OPERATORS_MOST)
-        return tn_operators_extreme(given, most, of->arena, device, error);
-    TN_TRY(TN_NEW(of->arena, 1, device, error));
-    TN_TRY(TN_NEW(of->arena, 1, &external, error));
+    if (variant == OPERATORS_LEAST || variant == OPERATORS_MOST)
+        return tn_operators_extreme(given, most, studied->arena, device, error);
+    TN_TRY(TN_NEW(studied->arena, 1, device, error));
+    TN_TRY(TN_NEW(studied->arena, 1, &external, error));
     **device = tn_energy_extreme(given, most, external);
     return TN_OK;
 }
 
 /* device[FIGURES]: of the design. */
-static tn_status evaluate_design(study *of, size_t at, tn_evaluator *evaluator, tn_device *const *device,
-                                 tn_error *error) {
+static tn_status evaluate_design(study *studied, size_t index, tn_evaluator *evaluator,
+                                 tn_device *const *device, tn_error *error) {
     uint64_t outer, inner;
-    tn_space_split(of->space, of->id[at], &outer, &inner);
-    for (figures under = AS_GIVEN; under < FIGURES; under++) {
+    tn_space_split(studied->space, studied->id[index], &outer, &inner);
+    for (figures variant = AS_GIVEN; variant < FIGURES; variant++) {
         uint32_t cause;
-        tn_evaluation *evaluation = &of->evaluation[under][at];
-        if (under == AS_GIVEN)
+        tn_evaluation *evaluation = &studied->evaluation[variant][index];
+        if (variant == AS_GIVEN)
             TN_TRY(tn_evaluate(evaluator, outer, inner, evaluation, &cause, error));
         else
-            TN_TRY(tn_evaluate_on(evaluator, device[under], evaluation, &cause, error));
-        of->fits[under][at] = cause == TN_CAUSE_NONE;
+            TN_TRY(tn_evaluate_on(evaluator, device[variant], evaluation, &cause, error));
+        studied->fits[variant][index] = cause == TN_CAUSE_NONE;
     }
     return TN_OK;
 }
 
-static tn_status evaluate_all(study *of, tn_error *error) {
+static tn_status evaluate_all(study *studied, tn_error *error) {
     tn_device *(*device)[FIGURES]; /* by device */
     tn_evaluator *evaluator;
-    TN_TRY(TN_NEW(of->arena, of->space->devices, &device, error));
-    for (figures under = AS_GIVEN; under < FIGURES; under++) {
-        TN_TRY(tn_arena_alloc(of->arena, of->count, sizeof **of->evaluation, &of->evaluation[under], error));
-        TN_TRY(tn_arena_alloc(of->arena, of->count, sizeof **of->fits, &of->fits[under], error));
-        for (size_t d = 0; under != AS_GIVEN && d < of->space->devices; d++)
-            TN_TRY(
-                make_device(of, tn_space_variant(of->space, 0, d)->device, under, &device[d][under], error));
+    TN_TRY(TN_NEW(studied->arena, studied->space->devices, &device, error));
+    for (figures variant = AS_GIVEN; variant < FIGURES; variant++) {
+        TN_TRY(tn_arena_alloc(studied->arena, studied->count, sizeof **studied->evaluation,
+                              &studied->evaluation[variant], error));
+        TN_TRY(tn_arena_alloc(studied->arena, studied->count, sizeof **studied->fits, &studied->fits[variant],
+                              error));
+        for (size_t d = 0; variant != AS_GIVEN && d < studied->space->devices; d++)
+            TN_TRY(make_device(studied, tn_space_variant(studied->space, 0, d)->device, variant,
+                               &device[d][variant], error));
     }
-    TN_TRY(tn_evaluator_new(of->space, &evaluator, error));
+    TN_TRY(tn_evaluator_new(studied->space, &evaluator, error));
     tn_status status = TN_OK;
-    for (size_t i = 0; status == TN_OK && i < of->count; i++)
-        status = evaluate_design(of, i, evaluator, device[tn_space_device_of(of->space, of->id[i])], error);
+    for (size_t i = 0; status == TN_OK && i < studied->count; i++)
+        status = evaluate_design(studied, i, evaluator,
+                                 device[tn_space_device_of(studied->space, studied->id[i])], error);
     tn_evaluator_free(evaluator);
     return status;
 }
@@ -123,57 +126,57 @@ static objectives own_objectives(const tn_space *space) {
     return own;
 }
 
-static size_t place_of(const objectives *of, const char *name) {
-    size_t at = 0;
-    while (at < of->count && strcmp(of->item[at]->name, name) != 0) at++;
-    return at;
+static size_t place_of(const objectives *goals, const char *name) {
+    size_t index = 0;
+    while (index < goals->count && strcmp(goals->item[index]->name, name) != 0) index++;
+    return index;
 }
 
-/* The quantity as a further objective, or in place of the one at `at`; a name of the table in quantity.c. */
-static objectives changed(objectives of, size_t at, const char *name) {
+/* The quantity as a further objective, or in place of the one at `index`; a name of the table in quantity.c. */
+static objectives changed(objectives goals, size_t index, const char *name) {
     const tn_quantity *quantity = NULL;
-    if (tn_quantity_find(name, (tn_position){0}, &quantity, NULL) != TN_OK) return of;
-    of.item[at] = quantity;
-    if (at == of.count) of.count++;
-    return of;
+    if (tn_quantity_find(name, (tn_position){0}, &quantity, NULL) != TN_OK) return goals;
+    goals.item[index] = quantity;
+    if (index == goals.count) goals.count++;
+    return goals;
 }
 
-static uint64_t knee_of(study *of, figures under, const objectives *by) {
+static uint64_t knee_of(study *studied, figures variant, const objectives *goals) {
     size_t count = 0;
-    for (size_t i = 0; i < of->count; i++) {
-        if (!of->fits[under][i]) continue;
-        tn_point *point = &of->point[count++];
-        point->id = of->id[i];
-        for (size_t j = 0; j < by->count; j++) {
-            double value = by->item[j]->get(&of->evaluation[under][i]);
-            point->value[j] = by->item[j]->maximise ? -value : value;
+    for (size_t i = 0; i < studied->count; i++) {
+        if (!studied->fits[variant][i]) continue;
+        tn_point *point = &studied->point[count++];
+        point->id = studied->id[i];
+        for (size_t j = 0; j < goals->count; j++) {
+            double value = goals->item[j]->get(&studied->evaluation[variant][i]);
+            point->value[j] = goals->item[j]->maximise ? -value : value;
         }
     }
-    return count ? of->point[tn_knee(of->point, count, by->count)].id : UINT64_MAX;
+    return count ? studied->point[tn_knee(studied->point, count, goals->count)].id : UINT64_MAX;
 }
 
-static void note(study *of, const char *change, figures under, const objectives *by) {
-    uint64_t design = knee_of(of, under, by);
-    tn_perturbation *next = &of->out->change[of->out->changes++];
-    *next = (tn_perturbation){.change = change, .design = design, .kept = design == of->knee};
-    of->out->kept += next->kept;
+static void note(study *studied, const char *change, figures variant, const objectives *goals) {
+    uint64_t design = knee_of(studied, variant, goals);
+    tn_perturbation *next = &studied->out->change[studied->out->changes++];
+    *next = (tn_perturbation){.change = change, .design = design, .kept = design == studied->knee};
+    studied->out->kept += next->kept;
 }
 
-static tn_status add_further(study *of, const objectives *own, tn_error *error) {
+static tn_status add_further(study *studied, const objectives *own, tn_error *error) {
     size_t tried = 0;
     for (size_t i = 0; i < FURTHER && tried < FURTHER_TRIED && own->count < TN_OBJECTIVES_MOST; i++) {
         const char *change;
         if (place_of(own, further[i]) < own->count) continue;
         objectives more = changed(*own, own->count, further[i]);
-        TN_TRY(tn_arena_format(of->arena, &change, error, "%s as a further objective", further[i]));
-        note(of, change, AS_GIVEN, &more);
+        TN_TRY(tn_arena_format(studied->arena, &change, error, "%s as a further objective", further[i]));
+        note(studied, change, AS_GIVEN, &more);
         tried++;
     }
     return TN_OK;
 }
 
 /* The same intent in another unit. */
-static void add_other_unit(study *of, const objectives *own) {
+static void add_other_unit(study *studied, const objectives *own) {
     static const struct {
         const char *own, *other, *change;
     } unit[] = {
@@ -182,47 +185,48 @@ static void add_other_unit(study *of, const objectives *own) {
         {"seconds_per_step", "macs_per_step", "macs_per_step in place of seconds_per_step"},
     };
     for (size_t i = 0; i < sizeof unit / sizeof *unit; i++) {
-        size_t at = place_of(own, unit[i].own);
-        if (at == own->count || place_of(own, unit[i].other) < own->count) continue;
-        objectives other = changed(*own, at, unit[i].other);
-        note(of, unit[i].change, AS_GIVEN, &other);
+        size_t index = place_of(own, unit[i].own);
+        if (index == own->count || place_of(own, unit[i].other) < own->count) continue;
+        objectives other = changed(*own, index, unit[i].other);
+        note(studied, unit[i].change, AS_GIVEN, &other);
         return;
     }
 }
 
-static void add_figures(study *of, const objectives *own) {
-    note(of, "unverified figures of operators and control at half", OPERATORS_LEAST, own);
-    note(of, "unverified figures of operators and control at twice", OPERATORS_MOST, own);
-    objectives with = *own;
+static void add_figures(study *studied, const objectives *own) {
+    note(studied, "unverified figures of operators and control at half", OPERATORS_LEAST, own);
+    note(studied, "unverified figures of operators and control at twice", OPERATORS_MOST, own);
+    objectives goals = *own;
     if (place_of(own, "joules_per_step") == own->count && own->count < TN_OBJECTIVES_MOST)
-        with = changed(*own, own->count, "joules_per_step");
-    note(of, "joules_per_step an objective, figures of energy at their least", ENERGY_LEAST, &with);
-    note(of, "joules_per_step an objective, figures of energy at their most", ENERGY_MOST, &with);
+        goals = changed(*own, own->count, "joules_per_step");
+    note(studied, "joules_per_step an objective, figures of energy at their least", ENERGY_LEAST, &goals);
+    note(studied, "joules_per_step an objective, figures of energy at their most", ENERGY_MOST, &goals);
 }
 
-static tn_status add_left_out(study *of, const objectives *own, tn_error *error) {
+static tn_status add_left_out(study *studied, const objectives *own, tn_error *error) {
     for (size_t i = 0; own->count > 1 && i < own->count; i++) {
         objectives fewer = *own;
         const char *change;
         memmove(&fewer.item[i], &fewer.item[i + 1], (fewer.count - i - 1) * sizeof *fewer.item);
         fewer.count--;
-        TN_TRY(tn_arena_format(of->arena, &change, error, "without %s", own->item[i]->name));
-        uint64_t design = knee_of(of, AS_GIVEN, &fewer);
-        of->out->without[of->out->objectives++] =
-            (tn_perturbation){.change = change, .design = design, .kept = design == of->knee};
+        TN_TRY(tn_arena_format(studied->arena, &change, error, "without %s", own->item[i]->name));
+        uint64_t design = knee_of(studied, AS_GIVEN, &fewer);
+        studied->out->reduced[studied->out->objectives++] =
+            (tn_perturbation){.change = change, .design = design, .kept = design == studied->knee};
     }
     return TN_OK;
 }
 
 tn_status tn_robustness_of(const tn_space *space, const uint64_t *id, size_t count, uint64_t knee,
                            tn_arena *arena, tn_robustness *robustness, tn_error *error) {
-    study of = {.space = space, .id = id, .count = count, .knee = knee, .arena = arena, .out = robustness};
+    study studied = {
+        .space = space, .id = id, .count = count, .knee = knee, .arena = arena, .out = robustness};
     objectives own = own_objectives(space);
     *robustness = (tn_robustness){0};
-    TN_TRY(TN_NEW(arena, count, &of.point, error));
-    TN_TRY(evaluate_all(&of, error));
-    TN_TRY(add_further(&of, &own, error));
-    add_other_unit(&of, &own);
-    add_figures(&of, &own);
-    return add_left_out(&of, &own, error);
+    TN_TRY(TN_NEW(arena, count, &studied.point, error));
+    TN_TRY(evaluate_all(&studied, error));
+    TN_TRY(add_further(&studied, &own, error));
+    add_other_unit(&studied, &own);
+    add_figures(&studied, &own);
+    return add_left_out(&studied, &own, error);
 }

@@ -45,7 +45,7 @@ typedef struct tn_robustness {
     size_t changes, kept; /* fewer than 8 changes only where a space has no room for further objectives */
     tn_perturbation change[TN_PERTURBATIONS_MOST];
     size_t objectives; /* of a space of several: each left out in turn */
-    tn_perturbation without[TN_OBJECTIVES_MOST];
+    tn_perturbation reduced[TN_OBJECTIVES_MOST];
 } tn_robustness;
 
 /* Of the front's designs `id`, of which `knee` is one; evaluates each of them five times. Texts live in

@@ -51,10 +51,10 @@ static double factor_of(const tn_space *space, const tn_evaluation *evaluation, 
 }
 
 static void offer(tn_misses *misses, tn_miss next) {
-    size_t at = 0;
-    while (at < misses->count && misses->miss[at].cause != next.cause) at++;
-    if (at == misses->count) misses->miss[misses->count++] = next;
-    if (next.factor < misses->miss[at].factor) misses->miss[at] = next;
+    size_t index = 0;
+    while (index < misses->count && misses->miss[index].cause != next.cause) index++;
+    if (index == misses->count) misses->miss[misses->count++] = next;
+    if (next.factor < misses->miss[index].factor) misses->miss[index] = next;
 }
 
 static int by_factor(const void *a, const void *b) {
@@ -130,12 +130,13 @@ static tn_status write_remedy(search *state, const trial *tried, tn_remedy *reme
 /* In its place by time, behind equals; the slowest of too many goes. */
 static tn_status add_remedy(search *state, const trial *tried) {
     tn_remedies *out = state->out;
-    size_t at = out->count;
-    while (at > 0 && out->remedy[at - 1].price.seconds_per_step > tried->price.seconds_per_step) at--;
-    if (at == REMEDIES_MOST) return TN_OK;
+    size_t index = out->count;
+    while (index > 0 && out->remedy[index - 1].price.seconds_per_step > tried->price.seconds_per_step)
+        index--;
+    if (index == REMEDIES_MOST) return TN_OK;
     if (out->count < REMEDIES_MOST) out->count++;
-    memmove(&out->remedy[at + 1], &out->remedy[at], (out->count - at - 1) * sizeof *out->remedy);
-    return write_remedy(state, tried, &out->remedy[at]);
+    memmove(&out->remedy[index + 1], &out->remedy[index], (out->count - index - 1) * sizeof *out->remedy);
+    return write_remedy(state, tried, &out->remedy[index]);
 }
 
 /* Where the design then fits, or comes nearer than with any other change. */
@@ -386,11 +387,11 @@ static tn_status try_weights(search *state) {
     sized *weight;
     TN_TRY(TN_NEW(state->arena, all, &weight, state->error));
     for (size_t i = 0; i < all; i++) {
-        const tn_weight *of = &tn_model_weight_at(model, i)->weight;
-        if (of->format == TN_DENSE) continue;
+        const tn_weight *this_weight = &tn_model_weight_at(model, i)->weight;
+        if (this_weight->format == TN_DENSE) continue;
         weight[count] = (sized){.place = i};
         /* A count past 64 bits is the design's error, and told before. */
-        tn_weight_parameters(of, &weight[count++].parameters, NULL);
+        tn_weight_parameters(this_weight, &weight[count++].parameters, NULL);
     }
     if (count) qsort(weight, count, sizeof *weight, largest_first);
     for (size_t i = 0; i < count; i++) {

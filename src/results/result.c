@@ -125,14 +125,14 @@ typedef struct {
 } reading;
 
 /* *path of the file STEM.EXTENSION, which must have the recorded hash; NULL: none is recorded. */
-static tn_status find_input(const reading *from, const char *stem, const char *extension, const char **path,
+static tn_status find_input(const reading *source, const char *stem, const char *extension, const char **path,
                             tn_error *error) {
-    const char *recorded = json_string_value(json_object_get(from->hashes, stem));
+    const char *recorded = json_string_value(json_object_get(source->hashes, stem));
     char *data, digest[TN_DIGEST_TEXT];
     size_t length;
     *path = NULL;
     if (!recorded) return TN_OK;
-    TN_TRY(tn_arena_format(from->arena, path, error, "%s/%s.%s", from->folder, stem, extension));
+    TN_TRY(tn_arena_format(source->arena, path, error, "%s/%s.%s", source->folder, stem, extension));
     TN_TRY(tn_file_read(*path, input_limit_bytes, &data, &length, error));
     tn_digest(data, length, digest);
     tn_free(data);
@@ -143,23 +143,23 @@ static tn_status find_input(const reading *from, const char *stem, const char *e
         "another folder to see what a change does");
 }
 
-static tn_status find_tree(const reading *from, const char *stem, const char **path, tn_error *error) {
-    TN_TRY(find_input(from, stem, "yaml", path, error));
+static tn_status find_tree(const reading *source, const char *stem, const char **path, tn_error *error) {
+    TN_TRY(find_input(source, stem, "yaml", path, error));
     if (*path) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, (tn_position){.file = from->folder},
+    return tn_fail_at(error, TN_INPUT, (tn_position){.file = source->folder},
                       "its sweep.json has no hash of %s.yaml; it is no record of a sweep", stem);
 }
 
 /* All files of models, or of devices, that have a hash. */
-static tn_status find_all(const reading *from, const char *kind, const char *const **paths, size_t *count,
+static tn_status find_all(const reading *source, const char *kind, const char *const **paths, size_t *count,
                           tn_error *error) {
     const char **path, *next;
-    TN_TRY(TN_NEW(from->arena, TN_VARIANTS_MOST, &path, error));
-    TN_TRY(find_tree(from, kind, &path[0], error));
+    TN_TRY(TN_NEW(source->arena, TN_VARIANTS_MOST, &path, error));
+    TN_TRY(find_tree(source, kind, &path[0], error));
     for (*count = 1; *count < TN_VARIANTS_MOST; ++*count) {
         char stem[STEM_TEXT];
         stem_of(kind, *count, stem);
-        TN_TRY(find_input(from, stem, "yaml", &next, error));
+        TN_TRY(find_input(source, stem, "yaml", &next, error));
         if (!next) break;
         path[*count] = next;
     }
@@ -169,14 +169,14 @@ static tn_status find_all(const reading *from, const char *kind, const char *con
 
 tn_status tn_result_inputs_load(const json_t *record, const char *folder, tn_arena *arena, tn_space *space,
                                 tn_error *error) {
-    const reading from = {json_object_get(record, "sha256"), folder, arena};
+    const reading source = {json_object_get(record, "sha256"), folder, arena};
     const char *path;
     tn_space_inputs own = {0};
-    TN_TRY(find_tree(&from, "space", &path, error));
-    TN_TRY(find_all(&from, "model", &own.model, &own.models, error));
-    TN_TRY(find_all(&from, "device", &own.device, &own.devices, error));
-    TN_TRY(find_input(&from, "error_table", "csv", &own.error_table, error));
-    TN_TRY(find_input(&from, "accuracy_table", "csv", &own.accuracy_table, error));
+    TN_TRY(find_tree(&source, "space", &path, error));
+    TN_TRY(find_all(&source, "model", &own.model, &own.models, error));
+    TN_TRY(find_all(&source, "device", &own.device, &own.devices, error));
+    TN_TRY(find_input(&source, "error_table", "csv", &own.error_table, error));
+    TN_TRY(find_input(&source, "accuracy_table", "csv", &own.accuracy_table, error));
     TN_TRY(tn_space_load(path, NULL, 0, &own, arena, space, error));
     bool errors = space->error_table.count && !own.error_table;
     if (errors || (space->accuracy_table.rows && !own.accuracy_table))
@@ -214,92 +214,94 @@ typedef struct {
     tn_error error;
 } pricing;
 
-static tn_status price_design(pricing *with, tn_evaluator *evaluator, size_t at, tn_error *error) {
-    const tn_point *point = &with->point[at];
+static tn_status price_design(pricing *pricer, tn_evaluator *evaluator, size_t index, tn_error *error) {
+    const tn_point *point = &pricer->point[index];
     bool same;
-    with->item[at].id = point->id;
-    TN_TRY(tn_evaluator_confirm(evaluator, point, &with->item[at].evaluation, &same, error));
+    pricer->item[index].id = point->id;
+    TN_TRY(tn_evaluator_confirm(evaluator, point, &pricer->item[index].evaluation, &same, error));
     if (same) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, (tn_position){.file = tn_sweep_db_path(with->store)},
+    return tn_fail_at(error, TN_INPUT, (tn_position){.file = tn_sweep_db_path(pricer->store)},
                       "says of design %" PRIu64
                       " what it is not; `tenfold sweep ... --resume --repair` evaluates anew what can't be "
                       "trusted",
                       point->id);
 }
 
-static void price_some(pricing *with) {
+static void price_some(pricing *pricer) {
     enum { AT_ONCE = 16 }; /* neighbours share an outer combination */
     tn_evaluator *evaluator;
     tn_error error = {0};
-    tn_status status = tn_evaluator_new(with->space, &evaluator, &error);
+    tn_status status = tn_evaluator_new(pricer->space, &evaluator, &error);
     while (status == TN_OK) {
-        size_t from;
+        size_t start;
 #pragma omp critical(tenfold_price_front)
         {
-            from = with->status == TN_OK ? with->next : with->count;
-            with->next = from + AT_ONCE;
+            start = pricer->status == TN_OK ? pricer->next : pricer->count;
+            pricer->next = start + AT_ONCE;
         }
-        if (from >= with->count) break;
-        for (size_t i = from; status == TN_OK && i < from + AT_ONCE && i < with->count; i++)
-            status = price_design(with, evaluator, i, &error);
+        if (start >= pricer->count) break;
+        for (size_t i = start; status == TN_OK && i < start + AT_ONCE && i < pricer->count; i++)
+            status = price_design(pricer, evaluator, i, &error);
     }
 #pragma omp critical(tenfold_price_front)
-    if (status != TN_OK && with->status == TN_OK) {
-        with->status = status;
-        with->error = error;
+    if (status != TN_OK && pricer->status == TN_OK) {
+        pricer->status = status;
+        pricer->error = error;
     }
     tn_evaluator_free(evaluator);
 }
 
-static tn_status price_all(pricing *with, const tn_sweep_options *options, tn_error *error) {
+static tn_status price_all(pricing *pricer, const tn_sweep_options *options, tn_error *error) {
     int threads = options->threads ? (int)options->threads : omp_get_max_threads();
 #pragma omp parallel num_threads(threads)
     {
         /* An interrupted search of flows ends with what it has: another design than the one that was found. */
         tn_interrupt_hold();
-        price_some(with);
+        price_some(pricer);
         tn_interrupt_release();
     }
-    if (with->status != TN_OK && error) *error = with->error;
-    return with->status;
+    if (pricer->status != TN_OK && error) *error = pricer->error;
+    return pricer->status;
 }
 
 /* The front's rows by ascending id, and their points. */
 static tn_status front_rows(const tn_sweep_db *store, const tn_space *space, const tn_sweep_options *options,
-                            const tn_outcome *outcome, rows *of, tn_point **point, tn_error *error) {
-    of->count = outcome->front.count;
-    TN_TRY(TN_ALLOC(of->count, &of->item, error));
-    TN_TRY(TN_ALLOC(of->count, point, error));
+                            const tn_outcome *outcome, rows *buffer, tn_point **point, tn_error *error) {
+    buffer->count = outcome->front.count;
+    TN_TRY(TN_ALLOC(buffer->count, &buffer->item, error));
+    TN_TRY(TN_ALLOC(buffer->count, point, error));
     tn_archive_points(&outcome->front, *point);
-    pricing with = {.store = store, .space = space, .point = *point, .count = of->count, .item = of->item};
-    if (!outcome->known) return price_all(&with, options, error);
-    for (size_t i = 0; i < of->count; i++) {
-        of->item[i].id = (*point)[i].id;
-        of->item[i].evaluation = outcome->known[i];
+    pricing pricer = {
+        .store = store, .space = space, .point = *point, .count = buffer->count, .item = buffer->item};
+    if (!outcome->known) return price_all(&pricer, options, error);
+    for (size_t i = 0; i < buffer->count; i++) {
+        buffer->item[i].id = (*point)[i].id;
+        buffer->item[i].evaluation = outcome->known[i];
     }
     return TN_OK;
 }
 
 /* The knee, then the best of the front at each value of the default choice. */
-static tn_status recommended_rows(const tn_space *space, const rows *front, const tn_point *point, rows *of,
-                                  uint64_t *knee, tn_error *error) {
-    size_t at = tn_default_by(space), values = at < space->choices.count ? space->choices.axis[at].count : 0;
+static tn_status recommended_rows(const tn_space *space, const rows *front, const tn_point *point,
+                                  rows *buffer, uint64_t *knee, tn_error *error) {
+    size_t index = tn_default_by(space),
+           values = index < space->choices.count ? space->choices.axis[index].count : 0;
     if (front->count == 0) return TN_OK;
-    TN_TRY(TN_ALLOC(values + 1, &of->item, error));
+    TN_TRY(TN_ALLOC(values + 1, &buffer->item, error));
     const row *best = &front->item[tn_knee(point, front->count, space->objectives)];
     *knee = best->id;
-    of->item[0] = *best;
-    snprintf(of->item[0].reason, REASON_TEXT, "knee");
-    of->count = 1;
+    buffer->item[0] = *best;
+    snprintf(buffer->item[0].reason, REASON_TEXT, "knee");
+    buffer->count = 1;
     tn_buffer value = {0};
     for (size_t digit = 0; digit < values; digit++) {
-        size_t place = tn_best_at(space, at, digit, point, front->count);
+        size_t place = tn_best_at(space, index, digit, point, front->count);
         if (place == front->count) continue;
-        row *next = &of->item[of->count++];
+        row *next = &buffer->item[buffer->count++];
         *next = front->item[place];
         value.length = 0;
-        tn_axis_value(&space->choices.axis[at], digit, &value);
-        snprintf(next->reason, REASON_TEXT, "best at %s=%s", space->choices.axis[at].key,
+        tn_axis_value(&space->choices.axis[index], digit, &value);
+        snprintf(next->reason, REASON_TEXT, "best at %s=%s", space->choices.axis[index].key,
                  value.data ? value.data : "");
     }
     tn_status status = value.status;
@@ -315,17 +317,17 @@ static void put_head(const tn_space *space, bool with_reason, tn_buffer *out) {
     tn_csv_line(out);
 }
 
-static void put_row(const tn_space *space, bool with_reason, const row *of, tn_buffer *value,
+static void put_row(const tn_space *space, bool with_reason, const row *entry, tn_buffer *value,
                     tn_buffer *out) {
-    if (with_reason) tn_csv_put(out, of->reason);
-    tn_csv_put_count(out, of->id);
+    if (with_reason) tn_csv_put(out, entry->reason);
+    tn_csv_put_count(out, entry->id);
     for (size_t i = 0; i < space->choices.count; i++) {
         value->length = 0;
-        tn_axis_value(&space->choices.axis[i], tn_choices_digit(&space->choices, of->id, i), value);
+        tn_axis_value(&space->choices.axis[i], tn_choices_digit(&space->choices, entry->id, i), value);
         tn_csv_put(out, value->data ? value->data : "");
     }
     for (size_t i = 0; i < tn_quantities_count; i++) {
-        double number = tn_quantities[i].get(&of->evaluation);
+        double number = tn_quantities[i].get(&entry->evaluation);
         if (tn_quantities[i].whole)
             tn_csv_put_count(out, (uint64_t)number);
         else
@@ -335,10 +337,10 @@ static void put_row(const tn_space *space, bool with_reason, const row *of, tn_b
 }
 
 static tn_status write_rows(const char *folder, const char *name, const tn_space *space, bool with_reason,
-                            const rows *of, tn_error *error) {
+                            const rows *buffer, tn_error *error) {
     tn_buffer out = {0}, value = {0};
     put_head(space, with_reason, &out);
-    for (size_t i = 0; i < of->count; i++) put_row(space, with_reason, &of->item[i], &value, &out);
+    for (size_t i = 0; i < buffer->count; i++) put_row(space, with_reason, &buffer->item[i], &value, &out);
     if (value.status != TN_OK) out.status = value.status;
     tn_buffer_free(&value);
     return result_file_write(folder, name, &out, error);
@@ -464,21 +466,21 @@ static tn_status write_provenance(const char *folder, const tn_space *space, con
 }
 
 /* What an undefined design lacks; keys are asked of the first of them. */
-static tn_status describe_undefined(const tn_space *space, const tn_undefined_count *of,
+static tn_status describe_undefined(const tn_space *space, const tn_undefined_count *undefined,
                                     tn_undefined_line *line, tn_error *error) {
     tn_evaluator *evaluator;
     tn_evaluation evaluation;
     tn_error why = {0};
-    *line = (tn_undefined_line){.designs = of->designs, .first = of->first};
-    if (of->flow.weight != TN_UNDEFINED_KEYS) {
-        line->weight = tn_space_weight_name(space, of->flow.weight);
-        line->format = tn_format_names[of->flow.format];
-        line->flow = tn_flow_names[of->flow.flow];
-        line->factors = of->flow.factors;
+    *line = (tn_undefined_line){.designs = undefined->designs, .first = undefined->first};
+    if (undefined->flow.weight != TN_UNDEFINED_KEYS) {
+        line->weight = tn_space_weight_name(space, undefined->flow.weight);
+        line->format = tn_format_names[undefined->flow.format];
+        line->flow = tn_flow_names[undefined->flow.flow];
+        line->factors = undefined->flow.factors;
         return TN_OK;
     }
     TN_TRY(tn_evaluator_new(space, &evaluator, error));
-    tn_status status = tn_evaluate_design(evaluator, of->first, &evaluation, &why);
+    tn_status status = tn_evaluate_design(evaluator, undefined->first, &evaluation, &why);
     if (status == TN_INPUT)
         snprintf(line->why, sizeof line->why, "%.255s", tn_evaluator_why(evaluator)->message);
     tn_evaluator_free(evaluator);

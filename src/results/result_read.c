@@ -25,9 +25,10 @@ static tn_status load_json(const char *path, json_t **json, tn_error *error) {
     if (*json && json_is_object(*json)) return TN_OK;
     bool none = !*json && json_error_code(&problem) == json_error_out_of_memory;
     if (none) return tn_fail(error, TN_MEMORY, "no memory to read %s", path);
-    const tn_position at = {path, *json ? 1 : (unsigned)problem.line, *json ? 1 : (unsigned)problem.column};
+    const tn_position position = {path, *json ? 1 : (unsigned)problem.line,
+                                  *json ? 1 : (unsigned)problem.column};
     json_decref(*json);
-    return tn_fail_at(error, TN_INPUT, at, "is no record of a sweep: %s",
+    return tn_fail_at(error, TN_INPUT, position, "is no record of a sweep: %s",
                       *json ? "not an object" : problem.text);
 }
 
@@ -60,7 +61,7 @@ static tn_status read_digits(const tn_csv *csv, size_t row, const tn_space *spac
         }
         status = value.status;
         if (status == TN_OK && place == space->choices.axis[i].count)
-            status = tn_fail_at(error, TN_INPUT, cell->at, "'%.100s' is no value of %.100s", cell->text,
+            status = tn_fail_at(error, TN_INPUT, cell->position, "'%.100s' is no value of %.100s", cell->text,
                                 space->choices.axis[i].key);
         digit[i] = (uint32_t)place;
     }
@@ -138,7 +139,7 @@ static tn_status load_rows(const char *folder, const char *name, const tn_space 
         TN_TRY(TN_NEW(arena, tn_quantities_count, &value, error));
         uint64_t last = space->choices.is_vast ? space->choices.listed->count : space->choices.designs;
         if (last == 0)
-            return tn_fail_at(error, TN_INPUT, tn_csv_at(&csv, i, id_column)->at, "no such design");
+            return tn_fail_at(error, TN_INPUT, tn_csv_at(&csv, i, id_column)->position, "no such design");
         TN_TRY(tn_csv_count(&csv, i, id_column, 0, last - 1, &made[i].id, error));
         for (size_t q = 0; q < tn_quantities_count; q++)
             TN_TRY(read_quantity(&csv, i, column[q], &value[q], error));

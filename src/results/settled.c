@@ -22,7 +22,7 @@ typedef struct {
 
 typedef struct {
     tn_accuracy_value *value; /* [combinations][columns] */
-    size_t *of;               /* [points]: combination of each */
+    size_t *owner;            /* [points]: combination of each */
     double *drawn;            /* [combinations][DRAWS] accuracy */
     size_t *choice;           /* [DRAWS]: position of the chosen point */
     seen *seen;               /* [DRAWS] */
@@ -48,7 +48,7 @@ static tn_status combine(const tn_space *space, const tn_point *point, size_t co
                          draws *d, tn_settled *s, tn_error *error) {
     size_t columns = space->accuracy_table.columns;
     TN_TRY(TN_NEW(arena, count * columns, &d->value, error));
-    TN_TRY(TN_NEW(arena, count, &d->of, error));
+    TN_TRY(TN_NEW(arena, count, &d->owner, error));
     TN_TRY(TN_NEW(arena, count, &s->design, error));
     for (size_t i = 0; i < count; i++) {
         const tn_space *own = tn_space_of(space, point[i].id);
@@ -56,16 +56,16 @@ static tn_status combine(const tn_space *space, const tn_point *point, size_t co
         values_of(own, point[i].id, value);
         size_t k = 0;
         while (k < s->combinations && !same(d->value + k * columns, value, columns)) k++;
-        d->of[i] = k;
+        d->owner[i] = k;
         if (k == s->combinations) s->design[s->combinations++] = point[i].id;
     }
     return TN_OK;
 }
 
 static size_t accuracy_objective(const tn_space *space) {
-    size_t at = 0;
-    while (at < space->objectives && strcmp(space->objective[at]->name, "accuracy") != 0) at++;
-    return at;
+    size_t index = 0;
+    while (index < space->objectives && strcmp(space->objective[index]->name, "accuracy") != 0) index++;
+    return index;
 }
 
 /* Chooses in every draw. */
@@ -86,7 +86,7 @@ static tn_status draw_all(const tn_space *space, const tn_point *point, size_t c
         for (size_t c = 0; c < s->combinations; c++)
             d->drawn[c * DRAWS + k] = tn_accuracy_model_by(m, parameter, d->value + c * columns, m->passes,
                                                            normal[m->parameters + c]);
-        for (size_t i = 0; i < count; i++) now[i].value[objective] = -d->drawn[d->of[i] * DRAWS + k];
+        for (size_t i = 0; i < count; i++) now[i].value[objective] = -d->drawn[d->owner[i] * DRAWS + k];
         d->choice[k] = choose(now, count, space->objectives, user);
     }
     return TN_OK;
@@ -106,7 +106,7 @@ static void tally(const draws *d, const tn_point *point, size_t count, tn_settle
     s->draws = DRAWS;
     if (own == count) return;
     s->kept = d->tally[own];
-    for (size_t k = 0; k < DRAWS; k++) s->alike += d->of[d->choice[k]] == d->of[own];
+    for (size_t k = 0; k < DRAWS; k++) s->alike += d->owner[d->choice[k]] == d->owner[own];
 }
 
 static int by_accuracy(const void *a, const void *b) {
@@ -117,10 +117,10 @@ static int by_accuracy(const void *a, const void *b) {
 
 /* Entropy, times their number, of the combinations chosen in the draws seen[from .. to - 1], with the correction of Miller (1955)
  * for so few. */
-static double openness(const draws *d, size_t combinations, size_t from, size_t to) {
-    double sum = 0, kinds = 0, n = (double)(to - from);
+static double openness(const draws *d, size_t combinations, size_t begin, size_t end) {
+    double sum = 0, kinds = 0, n = (double)(end - begin);
     memset(d->tally, 0, combinations * sizeof *d->tally);
-    for (size_t k = from; k < to; k++) d->tally[d->of[d->choice[d->seen[k].draw]]]++;
+    for (size_t k = begin; k < end; k++) d->tally[d->owner[d->choice[d->seen[k].draw]]]++;
     for (size_t c = 0; c < combinations; c++) {
         if (d->tally[c] == 0) continue;
         double share = (double)d->tally[c] / n;

@@ -24,20 +24,20 @@ typedef struct {
     size_t kept_count, kept_capacity;
 } worker;
 
-static tn_status keep(void *to, uint64_t id, const tn_evaluation *evaluation, tn_error *error) {
-    worker *with = to;
-    TN_TRY(TN_GROW(&with->kept, &with->kept_capacity, with->kept_count + 1, error));
-    with->kept[with->kept_count++] = (kept_design){.id = id, .evaluation = *evaluation};
+static tn_status keep(void *target, uint64_t id, const tn_evaluation *evaluation, tn_error *error) {
+    worker *thread = target;
+    TN_TRY(TN_GROW(&thread->kept, &thread->kept_capacity, thread->kept_count + 1, error));
+    thread->kept[thread->kept_count++] = (kept_design){.id = id, .evaluation = *evaluation};
     return TN_OK;
 }
 
 static tn_status run_chunk(const tn_space *space, const tn_sweep_options *options, uint64_t number,
-                           worker *with, tn_error *error) {
+                           worker *thread, tn_error *error) {
     const tn_chunk chunk = tn_chunk_at(space, number);
-    tn_outcome_clear(&with->found);
-    with->kept_count = 0;
-    return tn_chunk_search_run(&with->search, &chunk, options->keep_all ? keep : NULL, with, &with->found,
-                               error);
+    tn_outcome_clear(&thread->found);
+    thread->kept_count = 0;
+    return tn_chunk_search_run(&thread->search, &chunk, options->keep_all ? keep : NULL, thread,
+                               &thread->found, error);
 }
 
 /* ---- the run */
@@ -68,20 +68,20 @@ static tn_status tell(run *all, const tn_archive *entered, tn_error *error) {
     return TN_OK;
 }
 
-static tn_status hear(const run *all, worker *with, tn_error *error) {
-    for (; with->heard < all->told_count; with->heard++)
-        TN_TRY(tn_archive_offer(&with->search.known, &all->told[with->heard], error));
+static tn_status hear(const run *all, worker *thread, tn_error *error) {
+    for (; thread->heard < all->told_count; thread->heard++)
+        TN_TRY(tn_archive_offer(&thread->search.known, &all->told[thread->heard], error));
     return TN_OK;
 }
 
-static tn_status finish_chunk(run *all, worker *with, uint64_t chunk, tn_error *error) {
-    uint64_t kept[2] = {0, 0}, designs = with->found.evaluated;
+static tn_status finish_chunk(run *all, worker *thread, uint64_t chunk, tn_error *error) {
+    uint64_t kept[2] = {0, 0}, designs = thread->found.evaluated;
     all->torn = true;
-    TN_TRY(tn_outcome_absorb(all->outcome, &with->found, error));
-    TN_TRY(tell(all, &with->found.front, error));
-    for (size_t i = 0; i < with->kept_count; i++)
-        TN_TRY(tn_sweep_db_design(all->store, with->kept[i].id, &with->kept[i].evaluation, kept, error));
-    TN_TRY(tn_sweep_db_chunk(all->store, chunk, &with->found, kept, error));
+    TN_TRY(tn_outcome_absorb(all->outcome, &thread->found, error));
+    TN_TRY(tell(all, &thread->found.front, error));
+    for (size_t i = 0; i < thread->kept_count; i++)
+        TN_TRY(tn_sweep_db_design(all->store, thread->kept[i].id, &thread->kept[i].evaluation, kept, error));
+    TN_TRY(tn_sweep_db_chunk(all->store, chunk, &thread->found, kept, error));
     all->torn = false;
     all->finished_designs += designs;
     tn_progress_report(all->progress, all->finished_designs, all->total_designs);
@@ -91,7 +91,7 @@ static tn_status finish_chunk(run *all, worker *with, uint64_t chunk, tn_error *
 }
 
 /* The next chunk for a thread; *taken is false when there is none or the run is to end. */
-static tn_status take_chunk(run *all, worker *with, uint64_t *chunk, bool *taken, tn_error *error) {
+static tn_status take_chunk(run *all, worker *thread, uint64_t *chunk, bool *taken, tn_error *error) {
     tn_status status = TN_OK;
     *taken = false;
 #pragma omp critical(tenfold_sweep)
@@ -100,36 +100,36 @@ static tn_status take_chunk(run *all, worker *with, uint64_t *chunk, bool *taken
         if (all->status == TN_OK && !tn_interrupted() && all->next < all->plan.chosen) {
             *chunk = all->plan.chunk[all->next++];
             *taken = true;
-            status = hear(all, with, error);
+            status = hear(all, thread, error);
         }
     }
     return status;
 }
 
 static void work_through(run *all) {
-    worker with = {0};
+    worker thread = {0};
     tn_error error = {0};
-    tn_status status = tn_chunk_search_begin(all->space, &with.search, &error);
-    tn_outcome_begin(all->space, &with.found);
+    tn_status status = tn_chunk_search_begin(all->space, &thread.search, &error);
+    tn_outcome_begin(all->space, &thread.found);
     while (status == TN_OK) {
         uint64_t chunk;
         bool taken;
-        status = take_chunk(all, &with, &chunk, &taken, &error);
+        status = take_chunk(all, &thread, &chunk, &taken, &error);
         if (status != TN_OK || !taken) break;
-        status = run_chunk(all->space, all->options, chunk, &with, &error);
+        status = run_chunk(all->space, all->options, chunk, &thread, &error);
         /* An interrupted search of flows ends with what it has, so what was evaluated meanwhile does not count. */
         if (status != TN_OK || tn_interrupted()) break;
 #pragma omp critical(tenfold_sweep)
-        status = all->torn ? TN_OK : finish_chunk(all, &with, chunk, &error);
+        status = all->torn ? TN_OK : finish_chunk(all, &thread, chunk, &error);
     }
 #pragma omp critical(tenfold_sweep)
     if (status != TN_OK && all->status == TN_OK) {
         all->status = status;
         all->error = error;
     }
-    tn_chunk_search_free(&with.search);
-    tn_outcome_free(&with.found);
-    tn_free(with.kept);
+    tn_chunk_search_free(&thread.search);
+    tn_outcome_free(&thread.found);
+    tn_free(thread.kept);
 }
 
 static void count_work(run *all) {

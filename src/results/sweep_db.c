@@ -136,15 +136,15 @@ static tn_status get_identity(const tn_sweep_db *store, tn_database *database,
 
 static tn_status check_identity(const tn_sweep_db *store, tn_database *database, bool resume,
                                 tn_error *error) {
-    const tn_position at = {.file = store->path};
+    const tn_position position = {.file = store->path};
     char found[TN_IDENTITY_TEXT];
     TN_TRY(get_identity(store, database, found, error));
     if (strcmp(found, store->identity) != 0)
-        return tn_fail_at(error, TN_INPUT, at,
+        return tn_fail_at(error, TN_INPUT, position,
                           "holds another sweep (its space, model, device, shard, budget or seed differ); "
                           "give another folder");
     if (!resume)
-        return tn_fail_at(error, TN_INPUT, at,
+        return tn_fail_at(error, TN_INPUT, position,
                           "holds this sweep already; --resume goes on with it, or give another folder");
     return TN_OK;
 }
@@ -169,8 +169,8 @@ static tn_status set_aside(tn_sweep_db *store, bool readable, tn_error *error) {
     tn_database_close(&store->database);
     if (renameat(store->folder, file_name, store->folder, damaged_name) != 0 && errno != ENOENT)
         return tn_fail_system(error, store->path, errno, "can't be set aside");
-    static const char *const beside[] = {"sweep.db-journal", "sweep.db-wal", "sweep.db-shm"};
-    for (int i = 0; i < 3; i++) unlinkat(store->folder, beside[i], 0);
+    static const char *const companion[] = {"sweep.db-journal", "sweep.db-wal", "sweep.db-shm"};
+    for (int i = 0; i < 3; i++) unlinkat(store->folder, companion[i], 0);
     bool empty;
     tn_status status = readable ? tn_database_open(&store->damaged, store->folder, damaged_name, store->path,
                                                    TN_DATABASE_READ, error)

@@ -26,8 +26,8 @@ static tn_status spread(tn_sweep_plan *plan, tn_error *error) {
     if (plan->chosen < 3) return TN_OK;
     while (tn_greatest_common_divisor(plan->chosen, stride) != 1) stride++;
     TN_TRY(TN_ALLOC(plan->chosen, &ordered, error));
-    for (uint64_t i = 0, at = 0; i < plan->chosen; i++, at = (at + stride) % plan->chosen)
-        ordered[i] = plan->chunk[at];
+    for (uint64_t i = 0, index = 0; i < plan->chosen; i++, index = (index + stride) % plan->chosen)
+        ordered[i] = plan->chunk[index];
     tn_free(plan->chunk);
     plan->chunk = ordered;
     return TN_OK;

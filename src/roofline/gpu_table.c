@@ -21,44 +21,44 @@ typedef struct {
     size_t precision, m, n, k, us[TN_ROOFLINE_TIMES];
 } columns;
 
-static tn_status find_columns(const tn_csv *csv, columns *at, tn_error *error) {
+static tn_status find_columns(const tn_csv *csv, columns *table, tn_error *error) {
     static const char *const names[] = {"dtype", "M", "N", "K"};
     size_t found[4];
     TN_TRY(tn_csv_columns(csv, names, 4, false, found, error));
-    *at = (columns){found[0],
-                    found[1],
-                    found[2],
-                    found[3],
-                    {tn_csv_column(csv, "graph_us"), tn_csv_column(csv, "eager_us")}};
-    if (at->us[TN_TIME_GRAPH] == csv->columns && at->us[TN_TIME_EAGER] == csv->columns)
+    *table = (columns){found[0],
+                       found[1],
+                       found[2],
+                       found[3],
+                       {tn_csv_column(csv, "graph_us"), tn_csv_column(csv, "eager_us")}};
+    if (table->us[TN_TIME_GRAPH] == csv->columns && table->us[TN_TIME_EAGER] == csv->columns)
         return tn_fail_at(error, TN_INPUT, (tn_position){csv->file, 1, 1},
                           "no measured times; a column graph_us or eager_us holds them");
     return TN_OK;
 }
 
-static tn_status read_row(const tn_csv *csv, size_t row, const columns *at, const tn_roofline *roofline,
+static tn_status read_row(const tn_csv *csv, size_t row, const columns *table, const tn_roofline *roofline,
                           tn_roofline_measurement *out, tn_error *error) {
-    const tn_csv_cell *name = tn_csv_at(csv, row, at->precision);
+    const tn_csv_cell *name = tn_csv_at(csv, row, table->precision);
     tn_error unplaced;
     if (tn_roofline_precision_find(roofline, name->text, &out->precision, &unplaced) != TN_OK)
-        return tn_fail_at(error, TN_INPUT, name->at, "%s", unplaced.message);
+        return tn_fail_at(error, TN_INPUT, name->position, "%s", unplaced.message);
     out->product.batch = 1;
-    TN_TRY(tn_csv_count(csv, row, at->m, 1, TN_ROOFLINE_MOST_SIZE, &out->product.m, error));
-    TN_TRY(tn_csv_count(csv, row, at->n, 1, TN_ROOFLINE_MOST_SIZE, &out->product.n, error));
-    TN_TRY(tn_csv_count(csv, row, at->k, 1, TN_ROOFLINE_MOST_SIZE, &out->product.k, error));
+    TN_TRY(tn_csv_count(csv, row, table->m, 1, TN_ROOFLINE_MOST_SIZE, &out->product.m, error));
+    TN_TRY(tn_csv_count(csv, row, table->n, 1, TN_ROOFLINE_MOST_SIZE, &out->product.n, error));
+    TN_TRY(tn_csv_count(csv, row, table->k, 1, TN_ROOFLINE_MOST_SIZE, &out->product.k, error));
     for (size_t time = 0; time < TN_ROOFLINE_TIMES; time++)
-        if (at->us[time] < csv->columns)
-            TN_TRY(tn_csv_real(csv, row, at->us[time], 1e-6, 1e12, &out->us[time], error));
+        if (table->us[time] < csv->columns)
+            TN_TRY(tn_csv_real(csv, row, table->us[time], 1e-6, 1e12, &out->us[time], error));
     return TN_OK;
 }
 
 tn_status tn_roofline_measurements_load(const char *path, const tn_roofline *roofline, tn_arena *arena,
                                         tn_roofline_measurements *data, tn_error *error) {
     tn_csv csv;
-    columns at;
+    columns table;
     tn_roofline_measurements made = {0};
     TN_TRY(tn_csv_load(path, arena, &csv, error));
-    TN_TRY(find_columns(&csv, &at, error));
+    TN_TRY(find_columns(&csv, &table, error));
     if (csv.rows > MOST_ROWS)
         return tn_fail(error, TN_LIMIT, "%s: %zu rows; at most %d are read", path, csv.rows, MOST_ROWS);
     TN_TRY(TN_NEW(arena, csv.rows, &made.row, error));
@@ -68,7 +68,7 @@ tn_status tn_roofline_measurements_load(const char *path, const tn_roofline *roo
     TN_TRY(tn_arena_copy_text(arena, slash ? slash + 1 : path, strlen(slash ? slash + 1 : path), &made.file,
                               error));
     for (size_t row = 0; row < csv.rows; row++)
-        TN_TRY(read_row(&csv, row, &at, roofline, &made.row[row], error));
+        TN_TRY(read_row(&csv, row, &table, roofline, &made.row[row], error));
     *data = made;
     return TN_OK;
 }
@@ -359,11 +359,11 @@ static const tn_field device_fields[] = {
 const tn_schema tn_roofline_device_schema = TN_SCHEMA("device (roofline)", roofline_device, device_fields);
 
 /* Gives an error that was found without its place the place. */
-static tn_status placed(tn_error *error, tn_position at) {
+static tn_status placed(tn_error *error, tn_position position) {
     if (!error) return TN_INPUT;
-    snprintf(error->file, sizeof error->file, "%s", at.file ? at.file : "");
-    error->line = at.line;
-    error->column = at.column;
+    snprintf(error->file, sizeof error->file, "%s", position.file ? position.file : "");
+    error->line = position.line;
+    error->column = position.column;
     return error->status;
 }
 
@@ -372,18 +372,18 @@ static tn_status placed(tn_error *error, tn_position at) {
 static tn_status check_laws(const tn_roofline *r, const tn_yaml *nodes, tn_arena *arena, tn_error *error) {
     tn_roofline_law *laws = r->laws.item;
     for (size_t i = 0; i < r->laws.count; i++) {
-        tn_position at = nodes->item[i]->at;
+        tn_position position = nodes->item[i]->position;
         const tn_roofline_precision *precision;
         const tn_roofline_law *first, *graph;
         tn_status status = tn_roofline_precision_find(r, laws[i].precision, &precision, error);
         if (status == TN_OK) status = tn_roofline_law_find(r, laws[i].precision, laws[i].time, &first, error);
         if (status == TN_OK && laws[i].time == TN_TIME_EAGER)
             status = tn_roofline_law_find(r, laws[i].precision, TN_TIME_GRAPH, &graph, error);
-        if (status != TN_OK) return placed(error, at);
+        if (status != TN_OK) return placed(error, position);
         if (first != &laws[i])
-            return tn_fail_at(error, TN_INPUT, at, "a second law for %s times of %s; one is enough",
+            return tn_fail_at(error, TN_INPUT, position, "a second law for %s times of %s; one is enough",
                               tn_roofline_time_names[laws[i].time], laws[i].precision);
-        TN_TRY(tn_roofline_surface_make(&laws[i].surface, at, arena, error));
+        TN_TRY(tn_roofline_surface_make(&laws[i].surface, position, arena, error));
     }
     return TN_OK;
 }
@@ -392,14 +392,14 @@ static tn_status check_laws(const tn_roofline *r, const tn_yaml *nodes, tn_arena
 static tn_status check_range(const tn_yaml *roofline, const char *key, const tn_real_list *range,
                              tn_error *error) {
     if (range->count == 0 || (range->count == 2 && range->item[0] <= range->item[1])) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, tn_yaml_get(roofline, key)->at,
+    return tn_fail_at(error, TN_INPUT, tn_yaml_get(roofline, key)->position,
                       "%s is a range, [least, greatest]; this is none", key);
 }
 
 tn_status tn_roofline_of(const tn_device *device, tn_arena *arena, tn_roofline **roofline, tn_error *error) {
     const tn_yaml *root = tn_device_root(device);
     if (tn_device_kind_of(device) != TN_DEVICE_ROOFLINE)
-        return tn_fail_at(error, TN_INPUT, root->at,
+        return tn_fail_at(error, TN_INPUT, root->position,
                           "device %s is no roofline device; h200, a100 and others are",
                           tn_device_name(device));
     roofline_device *whole;

@@ -278,13 +278,14 @@ void tn_roofline_features(const tn_roofline_product *p, double feature[TN_ROOFLI
     memcpy(feature, made, sizeof made);
 }
 
-tn_status tn_roofline_surface_make(tn_roofline_surface *lists, tn_position at, tn_arena *arena,
+tn_status tn_roofline_surface_make(tn_roofline_surface *lists, tn_position position, tn_arena *arena,
                                    tn_error *error) {
     size_t points = lists->m.count;
     if (lists->n.count != points || lists->k.count != points || lists->weight.count != points)
-        return tn_fail_at(error, TN_INPUT, at, "a surface has lists m, n, k and weight of the same length");
+        return tn_fail_at(error, TN_INPUT, position,
+                          "a surface has lists m, n, k and weight of the same length");
     if (points > 0 && lists->scale.count != TN_ROOFLINE_FEATURES)
-        return tn_fail_at(error, TN_INPUT, at, "a surface's list `scale` has %zu numbers; it has %d",
+        return tn_fail_at(error, TN_INPUT, position, "a surface's list `scale` has %zu numbers; it has %d",
                           lists->scale.count, TN_ROOFLINE_FEATURES);
     tn_kriging *s = &lists->surface;
     *s = (tn_kriging){.points = points,

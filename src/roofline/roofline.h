@@ -173,8 +173,8 @@ double tn_roofline_law_us(const tn_roofline *roofline, const tn_roofline_precisi
 enum { TN_ROOFLINE_FEATURES = 12 };
 void tn_roofline_features(const tn_roofline_product *product, double feature[TN_ROOFLINE_FEATURES]);
 
-/* Builds law->surface.surface from its lists; `at` is the law's place in its file. */
-tn_status tn_roofline_surface_make(tn_roofline_surface *lists, tn_position at, tn_arena *arena,
+/* Builds law->surface.surface from its lists; `position` is the law's place in its file. */
+tn_status tn_roofline_surface_make(tn_roofline_surface *lists, tn_position position, tn_arena *arena,
                                    tn_error *error);
 
 TN_PUBLIC_END

@@ -41,13 +41,13 @@ static bool same(const tn_roofline_kernel *kernel, const tn_operation *o, double
 
 static tn_status add(const pricing *p, const tn_operation *o, tn_roofline_step *step, tn_error *error) {
     double bytes = p->element_bytes * elements_moved(o);
-    size_t at = 0;
-    while (at < step->kernels && !same(&step->kernel[at], o, bytes)) at++;
-    if (at == step->kernels) {
-        TN_TRY(price(p, o, &step->kernel[at], error));
+    size_t index = 0;
+    while (index < step->kernels && !same(&step->kernel[index], o, bytes)) index++;
+    if (index == step->kernels) {
+        TN_TRY(price(p, o, &step->kernel[index], error));
         step->kernels++;
     }
-    tn_roofline_kernel *kernel = &step->kernel[at];
+    tn_roofline_kernel *kernel = &step->kernel[index];
     kernel->count++;
     step->operations++;
     step->graph_us += kernel->us;

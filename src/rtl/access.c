@@ -115,33 +115,33 @@ typedef struct {
     uint64_t taken[TN_RTL_BANKS_MOST]; /* words of each bank so far */
 } maker;
 
-static uint64_t count_words(const maker *with) {
+static uint64_t count_words(const maker *builder) {
     uint64_t words = 1;
-    for (int k = 0; k < TN_RTL_EDGES; k++) words *= with->edge[k].words;
+    for (int k = 0; k < TN_RTL_EDGES; k++) words *= builder->edge[k].words;
     return words;
 }
 
 /* The n-th word's coordinates in the block. */
-static void nth_word(const maker *with, uint64_t n, uint64_t *c) {
+static void nth_word(const maker *builder, uint64_t n, uint64_t *c) {
     for (int k = TN_RTL_EDGES; k-- > 0;) {
-        c[k] = n % with->edge[k].words;
-        n /= with->edge[k].words;
+        c[k] = n % builder->edge[k].words;
+        n /= builder->edge[k].words;
     }
 }
 
-static uint64_t bank_of(const maker *with, const uint64_t *c) {
+static uint64_t bank_of(const maker *builder, const uint64_t *c) {
     uint64_t bank = 0;
     for (int k = 0; k < TN_RTL_EDGES; k++)
-        if (with->edge[k].axis != TN_RTL_NONE)
-            bank = bank_sum(with->layout, bank, bank_along(with->layout, with->edge[k].axis, c[k]));
+        if (builder->edge[k].axis != TN_RTL_NONE)
+            bank = bank_sum(builder->layout, bank, bank_along(builder->layout, builder->edge[k].axis, c[k]));
     return bank;
 }
 
-static uint64_t offset_of(const maker *with, const uint64_t *c) {
-    const tn_rtl_strides *strides = &with->strides;
+static uint64_t offset_of(const maker *builder, const uint64_t *c) {
+    const tn_rtl_strides *strides = &builder->strides;
     uint64_t offset = 0;
     for (int k = 0; k < TN_RTL_EDGES; k++) {
-        uint32_t axis = with->edge[k].axis;
+        uint32_t axis = builder->edge[k].axis;
         if (axis != TN_RTL_NONE) offset += c[k] / strides->divide[axis] * strides->stride[axis];
     }
     return offset;
@@ -152,31 +152,31 @@ uint64_t tn_rtl_block_lane(const tn_rtl_block *block, const uint64_t x[TN_RTL_ED
 }
 
 /* The lanes of the word's elements. */
-static void deal_word(const maker *with, const uint64_t *c, uint64_t phase, uint64_t bank,
+static void deal_word(const maker *builder, const uint64_t *c, uint64_t phase, uint64_t bank,
                       tn_rtl_pattern *pattern) {
-    const tn_rtl_block *block = with->block;
+    const tn_rtl_block *block = builder->block;
     uint64_t elements = 1, x[TN_RTL_EDGES];
-    for (int k = 0; k < TN_RTL_EDGES; k++) elements *= with->edge[k].elements;
+    for (int k = 0; k < TN_RTL_EDGES; k++) elements *= builder->edge[k].elements;
     for (uint64_t n = 0; n < elements; n++) {
         uint64_t rest = n, place = 0;
-        bool within = true;
+        bool contained = true;
         for (int k = TN_RTL_EDGES; k-- > 0;) {
-            const block_edge *along = &with->edge[k];
+            const block_edge *along = &builder->edge[k];
             uint64_t inside = rest % along->elements;
             rest /= along->elements;
             x[k] = c[k] * along->elements + inside;
-            within = within && x[k] < with->extent[k];
-            if (along->axis != TN_RTL_NONE) place += inside * with->strides.place[along->axis];
+            contained = contained && x[k] < builder->extent[k];
+            if (along->axis != TN_RTL_NONE) place += inside * builder->strides.place[along->axis];
         }
-        if (within)
+        if (contained)
             pattern->lane[tn_rtl_block_lane(block, x)] =
                 (tn_rtl_lane){(uint16_t)phase, (uint16_t)bank, (uint16_t)place, true};
     }
 }
 
-static tn_status check_sizes(const maker *with, tn_error *error) {
-    const tn_rtl_strides *strides = &with->strides;
-    uint64_t lanes = with->block->lanes[0] * with->block->lanes[1];
+static tn_status check_sizes(const maker *builder, tn_error *error) {
+    const tn_rtl_strides *strides = &builder->strides;
+    uint64_t lanes = builder->block->lanes[0] * builder->block->lanes[1];
     if (lanes <= TN_RTL_LANES_MOST && strides->banks <= TN_RTL_BANKS_MOST &&
         strides->elements <= TN_RTL_WORD_MOST)
         return TN_OK;
@@ -189,14 +189,15 @@ static tn_status check_sizes(const maker *with, tn_error *error) {
 
 tn_status tn_rtl_pattern_make(const tn_bank_layout *layout, const tn_rtl_block *block, const uint64_t *extent,
                               tn_arena *arena, tn_rtl_pattern *pattern, tn_error *error) {
-    maker with = {.layout = layout, .block = block, .extent = extent, .strides = tn_rtl_strides_of(layout)};
+    maker builder = {
+        .layout = layout, .block = block, .extent = extent, .strides = tn_rtl_strides_of(layout)};
     uint64_t c[TN_RTL_EDGES];
-    TN_TRY(check_sizes(&with, error));
-    for (int k = 0; k < TN_RTL_EDGES; k++) with.edge[k] = edge_of(layout, block->axis[k], extent[k]);
-    uint64_t words = count_words(&with), phases = 0;
+    TN_TRY(check_sizes(&builder, error));
+    for (int k = 0; k < TN_RTL_EDGES; k++) builder.edge[k] = edge_of(layout, block->axis[k], extent[k]);
+    uint64_t words = count_words(&builder), phases = 0;
     for (uint64_t n = 0; n < words; n++) {
-        nth_word(&with, n, c);
-        uint64_t taken = ++with.taken[bank_of(&with, c)];
+        nth_word(&builder, n, c);
+        uint64_t taken = ++builder.taken[bank_of(&builder, c)];
         if (taken > phases) phases = taken;
     }
     if (phases > TN_RTL_PHASES_MOST)
@@ -206,15 +207,16 @@ tn_status tn_rtl_pattern_make(const tn_bank_layout *layout, const tn_rtl_block *
                        phases, TN_RTL_PHASES_MOST);
     *pattern = (tn_rtl_pattern){.phases = (uint32_t)phases,
                                 .lanes = (uint32_t)(block->lanes[0] * block->lanes[1]),
-                                .banks = (uint32_t)with.strides.banks};
+                                .banks = (uint32_t)builder.strides.banks};
     TN_TRY(TN_NEW(arena, pattern->lanes, &pattern->lane, error));
-    TN_TRY(TN_NEW(arena, phases * with.strides.banks, &pattern->word, error));
-    memset(with.taken, 0, sizeof with.taken);
+    TN_TRY(TN_NEW(arena, phases * builder.strides.banks, &pattern->word, error));
+    memset(builder.taken, 0, sizeof builder.taken);
     for (uint64_t n = 0; n < words; n++) {
-        nth_word(&with, n, c);
-        uint64_t bank = bank_of(&with, c), phase = with.taken[bank]++;
-        pattern->word[phase * with.strides.banks + bank] = (tn_rtl_bank_word){true, offset_of(&with, c)};
-        deal_word(&with, c, phase, bank, pattern);
+        nth_word(&builder, n, c);
+        uint64_t bank = bank_of(&builder, c), phase = builder.taken[bank]++;
+        pattern->word[phase * builder.strides.banks + bank] =
+            (tn_rtl_bank_word){true, offset_of(&builder, c)};
+        deal_word(&builder, c, phase, bank, pattern);
     }
     return TN_OK;
 }

@@ -143,8 +143,8 @@ uint32_t tn_circuit_passes(tn_operation_kind kind) {
     return passes;
 }
 
-static uint64_t later(const tn_circuit *circuit, const uint32_t in[2]) {
-    uint64_t first = circuit->node[in[0]].ready, second = circuit->node[in[1]].ready;
+static uint64_t later(const tn_circuit *circuit, const uint32_t subject[2]) {
+    uint64_t first = circuit->node[subject[0]].ready, second = circuit->node[subject[1]].ready;
     return first > second ? first : second;
 }
 
@@ -162,17 +162,18 @@ tn_status tn_circuit_make(tn_operation_kind kind, uint32_t pass, const tn_circui
     memcpy(circuit->output, formula->output, sizeof circuit->output);
     circuit->nodes = formula->nodes;
     for (uint32_t i = 0; i < formula->nodes; i++) {
-        const tn_formula_node *from = &formula->node[i];
-        const tn_operator operator_kind = tn_node_operator(from->kind);
+        const tn_formula_node *source = &formula->node[i];
+        const tn_operator operator_kind = tn_node_operator(source->kind);
         tn_circuit_node *node = &circuit->node[i];
-        circuit->formula.node[i].value = (double)(float)from->value; /* as a lane has it */
-        *node = (tn_circuit_node){.kind = from->kind,
-                                  .in = {from->in[0], from->in[1]},
-                                  .value = (float)from->value,
-                                  .instance = from->number};
-        if (from->kind <= TN_NODE_ELSEWHERE) continue; /* inputs are there at once */
-        node->ready = later(circuit, from->in) + (operator_kind < TN_OPERATORS ? latencies->of[operator_kind]
-                                                                               : from->kind == TN_NODE_MOVE);
+        circuit->formula.node[i].value = (double)(float)source->value; /* as a lane has it */
+        *node = (tn_circuit_node){.kind = source->kind,
+                                  .input = {source->subject[0], source->subject[1]},
+                                  .value = (float)source->value,
+                                  .instance = source->number};
+        if (source->kind <= TN_NODE_ELSEWHERE) continue; /* inputs are there at once */
+        node->ready =
+            later(circuit, source->subject) +
+            (operator_kind < TN_OPERATORS ? latencies->cycles[operator_kind] : source->kind == TN_NODE_MOVE);
     }
     for (int i = 0; i < TN_CIRCUIT_OUTPUTS; i++) {
         if (circuit->output[i] == UINT32_MAX) continue;
@@ -243,8 +244,8 @@ static bool is_steady(tn_node_kind kind) { /* the same throughout a pass */
 }
 
 /* Where the value of node i comes from, `late` cycles after it is ready: text, or (out NULL) the delay is noted. */
-static void source(writer *with, tn_buffer *out, const tn_circuit *of, uint32_t i, uint64_t late) {
-    const tn_circuit_node *node = &of->node[i];
+static void source(writer *output, tn_buffer *out, const tn_circuit *circuit, uint32_t i, uint64_t late) {
+    const tn_circuit_node *node = &circuit->node[i];
     uint64_t *longest = NULL;
     tn_operator kind = tn_node_operator(node->kind);
     if (is_steady(node->kind)) {
@@ -257,27 +258,27 @@ static void source(writer *with, tn_buffer *out, const tn_circuit *of, uint32_t 
         return;
     }
     if (node->kind == TN_NODE_MOVE) {
-        source(with, out, of, node->in[0], late + 1);
+        source(output, out, circuit, node->input[0], late + 1);
         return;
     }
     if (node->kind == TN_NODE_DOUBLE || node->kind == TN_NODE_HIT) {
         if (out) tn_buffer_text(out, node->kind == TN_NODE_DOUBLE ? "twice(" : "(");
         if (node->kind == TN_NODE_HIT) {
-            uint64_t since = node->ready + late; /* the inputs came */
+            uint64_t start = node->ready + late; /* the inputs came */
             if (out)
-                tn_buffer_format(out, "{32{hit_late[%" PRIu64 "]}} & ", since);
-            else if (with->longest.hit < since)
-                with->longest.hit = since;
+                tn_buffer_format(out, "{32{hit_late[%" PRIu64 "]}} & ", start);
+            else if (output->longest.hit < start)
+                output->longest.hit = start;
         }
-        source(with, out, of, node->in[0], late);
+        source(output, out, circuit, node->input[0], late);
         if (out) tn_buffer_text(out, ")");
         return;
     }
     if (is_input(node->kind)) {
-        longest = &with->longest.input[node->kind];
+        longest = &output->longest.input[node->kind];
         if (out) tn_buffer_format(out, "%s_late[%" PRIu64 "*32+:32]", input_names[node->kind], late);
     } else {
-        longest = &with->longest.instance[kind][node->instance];
+        longest = &output->longest.instance[kind][node->instance];
         if (out)
             tn_buffer_format(out, "%s%" PRIu32 "_late[%" PRIu64 "*32+:32]", operator_names[kind],
                              node->instance, late);
@@ -286,70 +287,71 @@ static void source(writer *with, tn_buffer *out, const tn_circuit *of, uint32_t 
 }
 
 /* When a node's operator takes its inputs. */
-static uint64_t begins(const writer *with, const tn_circuit_node *node) {
-    return node->ready - with->latencies->of[tn_node_operator(node->kind)];
+static uint64_t begins(const writer *output, const tn_circuit_node *node) {
+    return node->ready - output->latencies->cycles[tn_node_operator(node->kind)];
 }
 
 /* Input `which` of a node's operator. */
-static void operand(writer *with, tn_buffer *out, const tn_circuit *of, const tn_circuit_node *node,
+static void operand(writer *output, tn_buffer *out, const tn_circuit *circuit, const tn_circuit_node *node,
                     int which) {
-    uint32_t i = node->in[which];
-    uint64_t late = begins(with, node) - of->node[i].ready;
+    uint32_t i = node->input[which];
+    uint64_t late = begins(output, node) - circuit->node[i].ready;
     bool minus = node->kind == TN_NODE_SUBTRACT && which == 1;
     if (minus && out) tn_buffer_text(out, "32'h80000000 ^ ");
-    source(with, out, of, i, late);
+    source(output, out, circuit, i, late);
 }
 
 /* ---- needs ---- */
 
-static void note(writer *with) {
-    for (uint32_t p = 0; p < with->count; p++) {
-        const tn_circuit *of = &with->circuit[p];
-        for (uint32_t i = 0; i < of->nodes; i++) {
-            const tn_circuit_node *node = &of->node[i];
+static void note(writer *output) {
+    for (uint32_t p = 0; p < output->count; p++) {
+        const tn_circuit *circuit = &output->circuit[p];
+        for (uint32_t i = 0; i < circuit->nodes; i++) {
+            const tn_circuit_node *node = &circuit->node[i];
             tn_operator kind = tn_node_operator(node->kind);
             if (kind == TN_OPERATORS) continue;
-            if (with->instances[kind] <= node->instance) with->instances[kind] = node->instance + 1;
-            operand(with, NULL, of, node, 0);
-            operand(with, NULL, of, node, 1);
+            if (output->instances[kind] <= node->instance) output->instances[kind] = node->instance + 1;
+            operand(output, NULL, circuit, node, 0);
+            operand(output, NULL, circuit, node, 1);
         }
         for (int o = 0; o < TN_CIRCUIT_OUTPUTS; o++)
-            if (of->output[o] != UINT32_MAX)
-                source(with, NULL, of, of->output[o], of->depth - of->node[of->output[o]].ready);
+            if (circuit->output[o] != UINT32_MAX)
+                source(output, NULL, circuit, circuit->output[o],
+                       circuit->depth - circuit->node[circuit->output[o]].ready);
     }
 }
 
-static const tn_circuit_node *node_of(const tn_circuit *of, tn_operator kind, uint32_t instance) {
-    for (uint32_t i = 0; i < of->nodes; i++)
-        if (tn_node_operator(of->node[i].kind) == kind && of->node[i].instance == instance)
-            return &of->node[i];
+static const tn_circuit_node *node_of(const tn_circuit *circuit, tn_operator kind, uint32_t instance) {
+    for (uint32_t i = 0; i < circuit->nodes; i++)
+        if (tn_node_operator(circuit->node[i].kind) == kind && circuit->node[i].instance == instance)
+            return &circuit->node[i];
     return NULL;
 }
 
 /* Only passes over rows use it. */
-static bool of_rows(const writer *with, tn_operator kind, uint32_t instance) {
-    for (uint32_t p = 0; p < with->count; p++)
-        if (with->circuit[p].form != TN_PASS_PER_ROW && node_of(&with->circuit[p], kind, instance))
+static bool of_rows(const writer *output, tn_operator kind, uint32_t instance) {
+    for (uint32_t p = 0; p < output->count; p++)
+        if (output->circuit[p].form != TN_PASS_PER_ROW && node_of(&output->circuit[p], kind, instance))
             return false;
     return true;
 }
 
 /* ---- text ---- */
 
-static void put_choice(writer *with, tn_operator kind, uint32_t instance, int which) {
-    tn_buffer *out = with->out;
-    for (uint32_t p = 0; p < with->count; p++) {
-        const tn_circuit_node *node = node_of(&with->circuit[p], kind, instance);
+static void put_choice(writer *output, tn_operator kind, uint32_t instance, int which) {
+    tn_buffer *out = output->out;
+    for (uint32_t p = 0; p < output->count; p++) {
+        const tn_circuit_node *node = node_of(&output->circuit[p], kind, instance);
         if (!node) continue;
         tn_buffer_format(out, "pass == %" PRIu32 " ? ", p);
         if (which < 2) {
-            operand(with, out, &with->circuit[p], node, which);
+            operand(output, out, &output->circuit[p], node, which);
         } else { /* of a comparison: what comes out */
             bool positive = node->kind == TN_NODE_POSITIVE;
             if (positive && which == 3)
                 tn_buffer_text(out, "32'b0");
             else
-                operand(with, out, &with->circuit[p], node, which == 2 && !positive ? 0 : 1);
+                operand(output, out, &output->circuit[p], node, which == 2 && !positive ? 0 : 1);
         }
         tn_buffer_text(out, " : ");
     }
@@ -357,67 +359,68 @@ static void put_choice(writer *with, tn_operator kind, uint32_t instance, int wh
 }
 
 /* What the second input of a comparison is compared with: 0 where the first is to be positive. */
-static void put_bound(writer *with, uint32_t instance) {
-    tn_buffer *out = with->out;
-    for (uint32_t p = 0; p < with->count; p++) {
-        const tn_circuit_node *node = node_of(&with->circuit[p], TN_COMPARE, instance);
+static void put_bound(writer *output, uint32_t instance) {
+    tn_buffer *out = output->out;
+    for (uint32_t p = 0; p < output->count; p++) {
+        const tn_circuit_node *node = node_of(&output->circuit[p], TN_COMPARE, instance);
         if (!node || node->kind == TN_NODE_POSITIVE) continue;
         tn_buffer_format(out, "pass == %" PRIu32 " ? ", p);
-        operand(with, out, &with->circuit[p], node, 1);
+        operand(output, out, &output->circuit[p], node, 1);
         tn_buffer_text(out, " : ");
     }
     tn_buffer_text(out, "32'b0");
 }
 
-static void put_late(tn_buffer *out, const char *name, uint64_t width, uint64_t longest, const char *from) {
+static void put_late(tn_buffer *out, const char *name, uint64_t width, uint64_t longest, const char *source) {
     tn_buffer_format(out,
                      "  wire [%" PRIu64 ":0] %s_late;\n"
                      "  taps #(.WIDTH(%" PRIu64 "), .CYCLES(%" PRIu64
                      ")) taps_of_%s (.clk, .d(%s), .q(%s_late));\n",
-                     (longest + 1) * width - 1, name, width, longest, name, from, name);
+                     (longest + 1) * width - 1, name, width, longest, name, source, name);
 }
 
-static void put_instance(writer *with, tn_operator kind, uint32_t i) {
-    tn_buffer *out = with->out;
+static void put_instance(writer *output, tn_operator kind, uint32_t i) {
+    tn_buffer *out = output->out;
     const char *name = operator_names[kind];
     static const char *const ports[TN_OPERATORS][4] = {
         {"a", "b"}, {"a", "b"}, {"a", "b", "x", "z"}, {"a", "b"}, {"x"}, {"x"}, {"a"}};
     tn_buffer_format(out, "  wire [31:0] %s%" PRIu32 ";\n", name, i);
-    bool rows = of_rows(with, kind, i);
+    bool rows = of_rows(output, kind, i);
     tn_buffer_format(out, "  generate\n    if (%s) begin : g_%s%" PRIu32 "\n", rows ? "FIRST" : "1", name, i);
     tn_buffer_format(out, "      fp32_%s #(.LATENCY(%" PRIu64 ")) of (\n          .clk", name,
-                     with->latencies->of[kind]);
+                     output->latencies->cycles[kind]);
     for (int port = 0; port < 4 && ports[kind][port]; port++) {
         tn_buffer_format(out, ",\n          .%s(", ports[kind][port]);
         if (kind == TN_COMPARE && port == 1)
-            put_bound(with, i);
+            put_bound(output, i);
         else
-            put_choice(with, kind, i, port);
+            put_choice(output, kind, i, port);
         tn_buffer_text(out, ")");
     }
     tn_buffer_format(out, ",\n          .y(%s%" PRIu32 "));\n    end else begin : g_none\n", name, i);
     tn_buffer_format(out, "      assign %s%" PRIu32 " = '0;\n    end\n  endgenerate\n", name, i);
 }
 
-static void put_outputs(writer *with) {
+static void put_outputs(writer *output) {
     static const char *const names[TN_CIRCUIT_OUTPUTS] = {"y", "u", "v", "l"};
     for (int o = 0; o < TN_CIRCUIT_OUTPUTS; o++) {
-        tn_buffer_format(with->out, "  assign %s = ", names[o]);
-        for (uint32_t p = 0; p < with->count; p++) {
-            const tn_circuit *of = &with->circuit[p];
-            if (of->output[o] == UINT32_MAX) continue;
-            tn_buffer_format(with->out, "pass == %" PRIu32 " ? ", p);
-            source(with, with->out, of, of->output[o], of->depth - of->node[of->output[o]].ready);
-            tn_buffer_text(with->out, " : ");
+        tn_buffer_format(output->out, "  assign %s = ", names[o]);
+        for (uint32_t p = 0; p < output->count; p++) {
+            const tn_circuit *circuit = &output->circuit[p];
+            if (circuit->output[o] == UINT32_MAX) continue;
+            tn_buffer_format(output->out, "pass == %" PRIu32 " ? ", p);
+            source(output, output->out, circuit, circuit->output[o],
+                   circuit->depth - circuit->node[circuit->output[o]].ready);
+            tn_buffer_text(output->out, " : ");
         }
-        tn_buffer_text(with->out, "32'b0;\n");
+        tn_buffer_text(output->out, "32'b0;\n");
     }
 }
 
 void tn_circuit_lane(const tn_circuit *circuit, uint32_t count, const tn_circuit_latencies *latencies,
                      tn_buffer *out) {
-    writer with = {.circuit = circuit, .count = count, .latencies = latencies, .out = out};
-    note(&with);
+    writer output = {.circuit = circuit, .count = count, .latencies = latencies, .out = out};
+    note(&output);
     tn_buffer_text(
         out,
         "// One lane of the vector unit: what it computes in each pass of this program. NAME_late[i] is NAME "
@@ -433,19 +436,19 @@ void tn_circuit_lane(const tn_circuit *circuit, uint32_t count, const tn_circuit
         "  endfunction\n");
     for (int i = 0; i <= TN_NODE_SHARE; i++)
         if (!is_steady((tn_node_kind)i))
-            put_late(out, input_names[i], 32, with.longest.input[i], input_names[i]);
-    put_late(out, "hit", 1, with.longest.hit, "hit");
+            put_late(out, input_names[i], 32, output.longest.input[i], input_names[i]);
+    put_late(out, "hit", 1, output.longest.hit, "hit");
     for (int kind = 0; kind < TN_OPERATORS; kind++)
-        for (uint32_t i = 0; i < with.instances[kind]; i++) {
+        for (uint32_t i = 0; i < output.instances[kind]; i++) {
             char name[32];
             tn_buffer label = {0};
             tn_buffer_format(&label, "%s%" PRIu32, operator_names[kind], i);
             strncpy(name, label.data ? label.data : "", sizeof name - 1);
             name[sizeof name - 1] = '\0';
             tn_buffer_free(&label);
-            put_instance(&with, (tn_operator)kind, i);
-            put_late(out, name, 32, with.longest.instance[kind][i], name);
+            put_instance(&output, (tn_operator)kind, i);
+            put_late(out, name, 32, output.longest.instance[kind][i], name);
         }
-    put_outputs(&with);
+    put_outputs(&output);
     tn_buffer_text(out, "endmodule\n");
 }

@@ -45,7 +45,7 @@ enum { TN_CIRCUIT_NODES = TN_FORMULA_NODES, TN_CIRCUIT_LANES_MOST = 1024 };
 
 typedef struct tn_circuit_node {
     tn_node_kind kind;
-    uint32_t in[2];    /* earlier nodes */
+    uint32_t input[2]; /* earlier nodes */
     float value;       /* of a constant */
     uint64_t ready;    /* cycles after the inputs */
     uint32_t instance; /* among the pass's operators of that kind */
@@ -74,7 +74,7 @@ typedef struct tn_circuit {
 
 /* Cycles of the operators, by tn_operator. */
 typedef struct tn_circuit_latencies {
-    uint64_t of[TN_OPERATORS];
+    uint64_t cycles[TN_OPERATORS];
 } tn_circuit_latencies;
 
 /* Passes of a kind; 0: the kind has no template, as it takes what no lane has. */

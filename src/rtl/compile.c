@@ -10,30 +10,31 @@
 
 typedef tn_rtl_compiler compiler;
 
-static void fit_sizes(compiler *with, const tn_rtl_step *step) {
-    tn_rtl_engine *engine = with->engine;
+static void fit_sizes(compiler *compilation, const tn_rtl_step *step) {
+    tn_rtl_engine *engine = compilation->engine;
     engine->tile_levels = tn_greatest(engine->tile_levels, step->tile_levels);
     engine->group_levels = tn_greatest(engine->group_levels, step->group_levels);
     for (uint32_t l = 0; l < step->tile_levels; l++)
         engine->count_bits = tn_greatest(engine->count_bits, tn_rtl_bits_for(step->tile_count[l] + 1));
     for (uint32_t l = 0; l < step->group_levels; l++)
         engine->count_bits = tn_greatest(engine->count_bits, tn_rtl_bits_for(step->group_count[l] + 1));
-    engine->tile_bits =
-        tn_greatest(engine->tile_bits, tn_rtl_bits_for(2 * step->tiles + 2 * with->design->add_cycles));
+    engine->tile_bits = tn_greatest(engine->tile_bits,
+                                    tn_rtl_bits_for(2 * step->tiles + 2 * compilation->design->add_cycles));
 }
 
 /* What the host reads and writes: lane 0 is the first element of the first word. */
-static tn_status add_host(compiler *with) {
+static tn_status add_host(compiler *compilation) {
     static const tn_rtl_port ports[] = {TN_RTL_LEFT,  TN_RTL_RESULT,      TN_RTL_RIGHT,
                                         TN_RTL_EXTRA, TN_RTL_ADDED_FIRST, TN_RTL_ADDED_LAST};
-    tn_rtl_engine *engine = with->engine;
+    tn_rtl_engine *engine = compilation->engine;
     for (int i = 0; i < TN_RTL_PORTS; i++) { /* passes and write-backs leave ports alone with it, too */
         if (i >= 2 && !(i < 4 ? engine->circuits > 0 : engine->stages > 0)) continue;
         tn_rtl_pattern made = {.phases = 1, .lanes = 1, .banks = 1};
-        TN_TRY(TN_NEW(with->arena, 1, &made.lane, with->error));
-        TN_TRY(TN_NEW(with->arena, 1, &made.word, with->error));
+        TN_TRY(TN_NEW(compilation->arena, 1, &made.lane, compilation->error));
+        TN_TRY(TN_NEW(compilation->arena, 1, &made.word, compilation->error));
         made.lane->present = made.word->used = true;
-        TN_TRY(tn_rtl_place_pattern(with, &engine->port[ports[i]], &made, &engine->host_block[ports[i]]));
+        TN_TRY(
+            tn_rtl_place_pattern(compilation, &engine->port[ports[i]], &made, &engine->host_block[ports[i]]));
     }
     return TN_OK;
 }
@@ -50,39 +51,40 @@ static bool same_form(const tn_rtl_form *a, const tn_rtl_form *b) {
     return a->memory == b->memory && a->banks == b->banks && a->second == b->second;
 }
 
-static tn_status add_form(compiler *with, uint32_t first, const tn_rtl_form *form, uint32_t *at) {
-    tn_rtl_engine *engine = with->engine;
-    for (*at = first; *at < engine->forms; ++*at)
-        if (same_form(&engine->form[*at], form)) return TN_OK;
+static tn_status add_form(compiler *compilation, uint32_t first, const tn_rtl_form *form, uint32_t *entry) {
+    tn_rtl_engine *engine = compilation->engine;
+    for (*entry = first; *entry < engine->forms; ++*entry)
+        if (same_form(&engine->form[*entry], form)) return TN_OK;
     if (engine->forms == TN_RTL_MEMORIES_MOST)
-        return tn_fail(with->error, TN_INPUT, "more than %d memories are wanted", TN_RTL_MEMORIES_MOST);
+        return tn_fail(compilation->error, TN_INPUT, "more than %d memories are wanted",
+                       TN_RTL_MEMORIES_MOST);
     engine->form[engine->forms++] = *form;
     return TN_OK;
 }
 
-static tn_status list_forms(compiler *with) {
-    const tn_rtl_design *design = with->design;
-    tn_rtl_engine *engine = with->engine;
-    TN_TRY(TN_NEW(with->arena, TN_RTL_MEMORIES_MOST, &engine->form, with->error));
-    TN_TRY(TN_NEW(with->arena, design->arrays, &engine->form_of, with->error));
+static tn_status list_forms(compiler *compilation) {
+    const tn_rtl_design *design = compilation->design;
+    tn_rtl_engine *engine = compilation->engine;
+    TN_TRY(TN_NEW(compilation->arena, TN_RTL_MEMORIES_MOST, &engine->form, compilation->error));
+    TN_TRY(TN_NEW(compilation->arena, design->arrays, &engine->form_of, compilation->error));
     for (uint32_t m = 0; m < design->memories; m++) {
         const tn_rtl_memory *memory = &design->memory[m];
         const uint32_t first = engine->forms;
         for (uint32_t a = 0; a < design->arrays; a++) {
             if (design->array[a].memory != m) continue;
             const tn_rtl_form form = form_of(design, &design->array[a]);
-            TN_TRY(add_form(with, first, &form, &engine->form_of[a]));
+            TN_TRY(add_form(compilation, first, &form, &engine->form_of[a]));
         }
         uint32_t whole; /* nothing lies there that the program touches: for the host */
         if (engine->forms == first)
-            TN_TRY(add_form(with, first, &(tn_rtl_form){m, memory->banks, memory->word, 1}, &whole));
+            TN_TRY(add_form(compilation, first, &(tn_rtl_form){m, memory->banks, memory->word, 1}, &whole));
     }
     return TN_OK;
 }
 
-static void engine_sizes(compiler *with) {
-    const tn_rtl_design *design = with->design;
-    tn_rtl_engine *engine = with->engine;
+static void engine_sizes(compiler *compilation) {
+    const tn_rtl_design *design = compilation->design;
+    tn_rtl_engine *engine = compilation->engine;
     uint64_t depth = 1, choices = 1, blocks = 1;
     for (uint32_t f = 0; f < engine->forms; f++) {
         engine->banks = tn_greatest(engine->banks, engine->form[f].banks);
@@ -120,7 +122,7 @@ static void count_ports(tn_rtl_engine *engine) {
 
 tn_status tn_rtl_compile(const tn_rtl_design *design, const uint64_t *index_size, tn_arena *arena,
                          tn_rtl_engine *engine, tn_error *error) {
-    compiler with = {
+    compiler compilation = {
         .design = design, .index_size = index_size, .arena = arena, .error = error, .engine = engine};
     TN_TRY(tn_rtl_design_check(design, error));
     *engine = (tn_rtl_engine){.design = design, .phases = 1, .banks = 1, .word = 1, .cuts = 1};
@@ -133,8 +135,8 @@ tn_status tn_rtl_compile(const tn_rtl_design *design, const uint64_t *index_size
         engine->stages |= operation->write_back.stages;
     }
     engine->kinds = engine->cuts == 2 ? TN_BLOCK_KINDS : 4;
-    TN_TRY(list_forms(&with));
-    TN_TRY(tn_rtl_list_circuits(&with));
+    TN_TRY(list_forms(&compilation));
+    TN_TRY(tn_rtl_list_circuits(&compilation));
     for (uint32_t i = 0; i < design->operations && !engine->circuits; i++)
         for (int k = 0; k < 3; k++)
             if (design->operation[i].look[k].used)
@@ -142,7 +144,7 @@ tn_status tn_rtl_compile(const tn_rtl_design *design, const uint64_t *index_size
                                "%s is looked up in a program without vector kernels; no "
                                "template does that",
                                design->operation[i].name);
-    if (engine->circuits || engine->stages) TN_TRY(add_host(&with));
+    if (engine->circuits || engine->stages) TN_TRY(add_host(&compilation));
     count_ports(engine);
     engine->tile_levels = 2 * engine->cuts;
     engine->group_levels = engine->cuts;
@@ -163,15 +165,15 @@ tn_status tn_rtl_compile(const tn_rtl_design *design, const uint64_t *index_size
             step->base[TN_RTL_ADDED_FIRST + a] = design->array[added].base;
         }
         if (operation->pass)
-            TN_TRY(tn_rtl_compile_pass(&with, operation, step));
+            TN_TRY(tn_rtl_compile_pass(&compilation, operation, step));
         else if (operation->update)
-            TN_TRY(tn_rtl_compile_update(&with, operation, step));
+            TN_TRY(tn_rtl_compile_update(&compilation, operation, step));
         else
-            TN_TRY(tn_rtl_compile_product(&with, operation, step));
-        fit_sizes(&with, step);
+            TN_TRY(tn_rtl_compile_product(&compilation, operation, step));
+        fit_sizes(&compilation, step);
         engine->cycles += step->cycles;
     }
-    if (!engine->circuits && !engine->stages) TN_TRY(add_host(&with));
-    engine_sizes(&with);
+    if (!engine->circuits && !engine->stages) TN_TRY(add_host(&compilation));
+    engine_sizes(&compilation);
     return TN_OK;
 }

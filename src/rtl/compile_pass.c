@@ -9,9 +9,10 @@
 
 typedef tn_rtl_compiler compile_blocks_compiler;
 
-static tn_status append(compile_blocks_compiler *with, uint32_t **list, uint32_t count, uint32_t value) {
+static tn_status append(compile_blocks_compiler *compilation, uint32_t **list, uint32_t count,
+                        uint32_t value) {
     uint32_t *grown;
-    TN_TRY(TN_NEW(with->arena, (size_t)count + 1, &grown, with->error));
+    TN_TRY(TN_NEW(compilation->arena, (size_t)count + 1, &grown, compilation->error));
     if (count > 0) memcpy(grown, *list, count * sizeof *grown);
     grown[count] = value;
     *list = grown;
@@ -19,39 +20,39 @@ static tn_status append(compile_blocks_compiler *with, uint32_t **list, uint32_t
 }
 
 /* The pattern's number in the list, added to it if it is not there. */
-static tn_status find_pattern(compile_blocks_compiler *with, tn_rtl_patterns *list,
-                              const tn_rtl_pattern *made, uint32_t *at) {
-    for (*at = 0; *at < list->count; ++*at)
-        if (tn_rtl_pattern_equal(&list->pattern[*at], made)) return TN_OK;
+static tn_status find_pattern(compile_blocks_compiler *compilation, tn_rtl_patterns *list,
+                              const tn_rtl_pattern *made, uint32_t *entry) {
+    for (*entry = 0; *entry < list->count; ++*entry)
+        if (tn_rtl_pattern_equal(&list->pattern[*entry], made)) return TN_OK;
     tn_rtl_pattern *grown;
-    TN_TRY(TN_NEW(with->arena, (size_t)list->count + 1, &grown, with->error));
+    TN_TRY(TN_NEW(compilation->arena, (size_t)list->count + 1, &grown, compilation->error));
     if (list->count > 0) memcpy(grown, list->pattern, list->count * sizeof *grown);
     grown[list->count] = *made;
     list->pattern = grown;
-    TN_TRY(append(with, &list->first, list->count, list->choices));
+    TN_TRY(append(compilation, &list->first, list->count, list->choices));
     list->choices += made->phases;
     list->count++;
     return TN_OK;
 }
 
 /* Finds the blocks in a row in the list, or adds them. */
-static tn_status place_blocks(compile_blocks_compiler *with, tn_rtl_patterns *list, const uint32_t *block,
-                              uint32_t count, uint64_t *at) {
-    for (*at = 0; *at < list->blocks; *at += count)
-        if (memcmp(&list->block[*at], block, count * sizeof *block) == 0) return TN_OK;
+static tn_status place_blocks(compile_blocks_compiler *compilation, tn_rtl_patterns *list,
+                              const uint32_t *block, uint32_t count, uint64_t *entry) {
+    for (*entry = 0; *entry < list->blocks; *entry += count)
+        if (memcmp(&list->block[*entry], block, count * sizeof *block) == 0) return TN_OK;
     for (uint32_t i = 0; i < count; i++) {
-        TN_TRY(append(with, &list->block, list->blocks, block[i]));
+        TN_TRY(append(compilation, &list->block, list->blocks, block[i]));
         list->blocks++;
     }
     return TN_OK;
 }
 
-tn_status tn_rtl_place_pattern(compile_blocks_compiler *with, tn_rtl_patterns *list,
-                               const tn_rtl_pattern *made, uint64_t *at) {
+tn_status tn_rtl_place_pattern(compile_blocks_compiler *compilation, tn_rtl_patterns *list,
+                               const tn_rtl_pattern *made, uint64_t *entry) {
     uint32_t found[TN_BLOCK_KINDS];
-    TN_TRY(find_pattern(with, list, made, &found[0]));
-    for (uint32_t kind = 1; kind < with->engine->kinds; kind++) found[kind] = found[0];
-    return place_blocks(with, list, found, (uint32_t)with->engine->kinds, at);
+    TN_TRY(find_pattern(compilation, list, made, &found[0]));
+    for (uint32_t kind = 1; kind < compilation->engine->kinds; kind++) found[kind] = found[0];
+    return place_blocks(compilation, list, found, (uint32_t)compilation->engine->kinds, entry);
 }
 
 /* One direction of a port's blocks. */
@@ -65,35 +66,35 @@ static void add_direction(const tn_rtl_array *array, const tn_rtl_cut *cut, int 
 }
 
 /* What is left of the cut's k-th index behind its last whole block; 0 where blocks come out even. */
-static uint64_t rtl_cut_rest(const compile_blocks_compiler *with, const tn_rtl_cut *cut, int k) {
-    return cut->index[k] == TN_RTL_NONE ? 0 : with->index_size[cut->index[k]] % cut->edge[k];
+static uint64_t rtl_cut_rest(const compile_blocks_compiler *compilation, const tn_rtl_cut *cut, int k) {
+    return cut->index[k] == TN_RTL_NONE ? 0 : compilation->index_size[cut->index[k]] % cut->edge[k];
 }
 
 /* The kernel's numbering of kinds as kernel/issue.h has it, if a group may cut two indices; else without the bits of
  * second ones. */
-static uint32_t rtl_edge_of_bit(const compile_blocks_compiler *with, uint32_t bit) {
-    return with->engine->cuts == 2 ? bit : 2 * bit;
+static uint32_t rtl_edge_of_bit(const compile_blocks_compiler *compilation, uint32_t bit) {
+    return compilation->engine->cuts == 2 ? bit : 2 * bit;
 }
 
 /* Along an edge that the array has no axis for, every lane gets what the first one does. */
 static void repeat_lanes(const tn_rtl_block *block, const uint64_t *extent, tn_rtl_pattern *pattern) {
     const uint64_t lanes = extent[0] * extent[1] * extent[2] * extent[3];
     for (uint64_t n = 0; n < lanes; n++) {
-        uint64_t rest = n, x[TN_RTL_EDGES], from[TN_RTL_EDGES];
+        uint64_t rest = n, x[TN_RTL_EDGES], source[TN_RTL_EDGES];
         for (int k = TN_RTL_EDGES; k-- > 0;) {
             x[k] = rest % extent[k];
             rest /= extent[k];
-            from[k] = block->axis[k] == TN_RTL_NONE ? 0 : x[k];
+            source[k] = block->axis[k] == TN_RTL_NONE ? 0 : x[k];
         }
-        pattern->lane[tn_rtl_block_lane(block, x)] = pattern->lane[tn_rtl_block_lane(block, from)];
+        pattern->lane[tn_rtl_block_lane(block, x)] = pattern->lane[tn_rtl_block_lane(block, source)];
     }
 }
 
 /* All kinds of an operation's block at a port, cut along two groups: step->block[port] is the first of them. */
-static tn_status rtl_port_blocks(compile_blocks_compiler *with, tn_rtl_port port, const tn_rtl_array *array,
-                                 const tn_rtl_cut *first, uint64_t first_lanes, const tn_rtl_cut *second,
-                                 uint64_t second_lanes, tn_rtl_step *step) {
-    tn_rtl_engine *engine = with->engine;
+static tn_status rtl_port_blocks(compile_blocks_compiler *compilation, tn_rtl_port port,
+                                 const tn_rtl_array *array, const tn_rtl_cut *first, uint64_t first_lanes,
+                                 const tn_rtl_cut *second, uint64_t second_lanes, tn_rtl_step *step) {
+    tn_rtl_engine *engine = compilation->engine;
     tn_rtl_patterns *list = &engine->port[port];
     tn_rtl_block block;
     uint32_t found[TN_BLOCK_KINDS];
@@ -104,16 +105,17 @@ static tn_status rtl_port_blocks(compile_blocks_compiler *with, tn_rtl_port port
         tn_rtl_pattern made;
         memcpy(extent, block.size, sizeof extent);
         for (uint32_t bit = 0; UINT32_C(1) << bit < engine->kinds; bit++) {
-            uint32_t edge = rtl_edge_of_bit(with, bit);
-            uint64_t rest = rtl_cut_rest(with, edge < 2 ? first : second, edge % 2);
+            uint32_t edge = rtl_edge_of_bit(compilation, bit);
+            uint64_t rest = rtl_cut_rest(compilation, edge < 2 ? first : second, edge % 2);
             if (kind >> bit & 1 && rest > 0) extent[edge] = rest;
         }
-        TN_TRY(tn_rtl_pattern_make(&array->layout, &block, extent, with->arena, &made, with->error));
+        TN_TRY(tn_rtl_pattern_make(&array->layout, &block, extent, compilation->arena, &made,
+                                   compilation->error));
         repeat_lanes(&block, extent, &made);
-        TN_TRY(find_pattern(with, list, &made, &found[kind]));
+        TN_TRY(find_pattern(compilation, list, &made, &found[kind]));
         engine->phases = tn_greatest(engine->phases, made.phases);
     }
-    return place_blocks(with, list, found, (uint32_t)engine->kinds, &step->block[port]);
+    return place_blocks(compilation, list, found, (uint32_t)engine->kinds, &step->block[port]);
 }
 
 typedef tn_rtl_compiler compile_words_compiler;
@@ -130,12 +132,12 @@ static word_trip trip_of(const tn_rtl_design *design, const tn_rtl_strides *stri
                        .parts = strides->elements / part};
 }
 
-static tn_status trip_pattern(compile_words_compiler *with, const tn_rtl_strides *strides,
+static tn_status trip_pattern(compile_words_compiler *compilation, const tn_rtl_strides *strides,
                               const word_trip *trip, tn_rtl_pattern *made) {
     *made = (tn_rtl_pattern){
-        .phases = 1, .lanes = (uint32_t)with->design->vector, .banks = (uint32_t)strides->banks};
-    TN_TRY(TN_NEW(with->arena, made->lanes, &made->lane, with->error));
-    TN_TRY(TN_NEW(with->arena, made->banks, &made->word, with->error));
+        .phases = 1, .lanes = (uint32_t)compilation->design->vector, .banks = (uint32_t)strides->banks};
+    TN_TRY(TN_NEW(compilation->arena, made->lanes, &made->lane, compilation->error));
+    TN_TRY(TN_NEW(compilation->arena, made->banks, &made->word, compilation->error));
     for (uint64_t b = 0; b < trip->banks; b++) made->word[b].used = true;
     for (uint64_t v = 0; v < trip->banks * trip->part; v++)
         made->lane[v] = (tn_rtl_lane){0, (uint16_t)(v / trip->part), (uint16_t)(v % trip->part), true};
@@ -171,35 +173,37 @@ static void add_word_levels(const tn_rtl_array *array, uint32_t sliced, const tn
 
 /* Counters and patterns of the ports used: their arrays lie alike, and of the axis `sliced` (TN_RTL_NONE: of none) at one
  * place. */
-static tn_status rtl_compile_words(compile_words_compiler *with, const tn_rtl_operation *operation,
+static tn_status rtl_compile_words(compile_words_compiler *compilation, const tn_rtl_operation *operation,
                                    const bool used[TN_RTL_PORTS], uint32_t sliced, tn_rtl_step *step) {
     const uint32_t array[TN_RTL_PORTS] = {operation->left, operation->right, operation->result,
                                           operation->extra};
-    if (with->design->vector > TN_RTL_LANES_MOST)
-        return tn_fail(with->error, TN_INPUT, "%" PRIu64 " vector lanes; the templates take at most %d",
-                       with->design->vector, TN_RTL_LANES_MOST);
+    if (compilation->design->vector > TN_RTL_LANES_MOST)
+        return tn_fail(compilation->error, TN_INPUT,
+                       "%" PRIu64 " vector lanes; the templates take at most %d", compilation->design->vector,
+                       TN_RTL_LANES_MOST);
     step->tile_levels = 0;
     step->group_levels = 1;
     step->group_count[0] = 1;
     for (int port = 0; port < TN_RTL_PORTS; port++) {
         if (!used[port]) continue;
-        const tn_rtl_array *of = &with->design->array[array[port]];
-        const tn_rtl_strides strides = tn_rtl_strides_of(&of->layout);
-        const word_trip trip = trip_of(with->design, &strides);
+        const tn_rtl_array *this_array = &compilation->design->array[array[port]];
+        const tn_rtl_strides strides = tn_rtl_strides_of(&this_array->layout);
+        const word_trip trip = trip_of(compilation->design, &strides);
         tn_rtl_pattern made;
-        TN_TRY(trip_pattern(with, &strides, &trip, &made));
-        TN_TRY(tn_rtl_place_pattern(with, &with->engine->port[port], &made, &step->block[port]));
-        add_word_levels(of, sliced, &strides, &trip, port, step);
+        TN_TRY(trip_pattern(compilation, &strides, &trip, &made));
+        TN_TRY(
+            tn_rtl_place_pattern(compilation, &compilation->engine->port[port], &made, &step->block[port]));
+        add_word_levels(this_array, sliced, &strides, &trip, port, step);
     }
     return TN_OK;
 }
 
-tn_status tn_rtl_compile_update(compile_words_compiler *with, const tn_rtl_operation *operation,
+tn_status tn_rtl_compile_update(compile_words_compiler *compilation, const tn_rtl_operation *operation,
                                 tn_rtl_step *step) {
-    const tn_rtl_design *design = with->design;
+    const tn_rtl_design *design = compilation->design;
     const bool used[TN_RTL_PORTS] = {true, true, true, false};
-    TN_TRY(rtl_compile_words(with, operation, used, TN_RTL_NONE, step));
-    with->engine->updates = 1;
+    TN_TRY(rtl_compile_words(compilation, operation, used, TN_RTL_NONE, step));
+    compilation->engine->updates = 1;
     step->write_phases = 1;
     step->vector = true;
     step->tiles = 1;
@@ -213,21 +217,21 @@ typedef tn_rtl_compiler compile_product_compiler;
 
 /* ---- counters ---- */
 
-static void add_level(const compile_product_compiler *with, const tn_rtl_operation *operation, uint32_t index,
-                      uint64_t size, bool reduction, tn_rtl_step *step) {
+static void add_level(const compile_product_compiler *compilation, const tn_rtl_operation *operation,
+                      uint32_t index, uint64_t size, bool reduction, tn_rtl_step *step) {
     static const tn_rtl_port added[TN_RTL_ADDED] = {TN_RTL_ADDED_FIRST, TN_RTL_ADDED_LAST};
     const uint32_t array[] = {operation->left, operation->right, operation->result};
     uint32_t *levels = reduction ? &step->group_levels : &step->tile_levels, level = (*levels)++;
-    uint64_t count = index == TN_RTL_NONE ? 1 : tn_ceil_div(with->index_size[index], size);
+    uint64_t count = index == TN_RTL_NONE ? 1 : tn_ceil_div(compilation->index_size[index], size);
     if (reduction)
         step->group_count[level] = count;
     else
         step->tile_count[level] = count;
     for (int port = 0; index != TN_RTL_NONE && port < (reduction ? 2 : 3); port++) {
-        const tn_rtl_array *of = &with->design->array[array[port]];
-        uint32_t axis = tn_rtl_axis_of(of, index);
+        const tn_rtl_array *this_array = &compilation->design->array[array[port]];
+        uint32_t axis = tn_rtl_axis_of(this_array, index);
         if (axis == TN_RTL_NONE) continue;
-        tn_rtl_counter counter = tn_rtl_counter_of(&of->layout, axis, size);
+        tn_rtl_counter counter = tn_rtl_counter_of(&this_array->layout, axis, size);
         if (reduction)
             step->group[level][port] = counter;
         else
@@ -235,48 +239,50 @@ static void add_level(const compile_product_compiler *with, const tn_rtl_operati
     }
     for (int a = 0; a < TN_RTL_ADDED && !reduction && index != TN_RTL_NONE; a++) {
         if (!tn_rtl_adds(operation, a)) continue;
-        const tn_rtl_array *of = &with->design->array[operation->write_back.added[a]];
-        uint32_t axis = tn_rtl_axis_of(of, index);
-        if (axis != TN_RTL_NONE) step->tile[level][added[a]] = tn_rtl_counter_of(&of->layout, axis, size);
+        const tn_rtl_array *this_array = &compilation->design->array[operation->write_back.added[a]];
+        uint32_t axis = tn_rtl_axis_of(this_array, index);
+        if (axis != TN_RTL_NONE)
+            step->tile[level][added[a]] = tn_rtl_counter_of(&this_array->layout, axis, size);
     }
 }
 
 /* The counters of a cut group; which of its indices the array's end cuts. */
-static uint64_t add_cut(const compile_product_compiler *with, const tn_rtl_operation *operation,
+static uint64_t add_cut(const compile_product_compiler *compilation, const tn_rtl_operation *operation,
                         const tn_rtl_cut *cut, bool reduction, tn_rtl_step *step) {
     uint64_t edges = 0;
-    for (uint32_t k = 0; k < with->engine->cuts; k++) {
-        add_level(with, operation, cut->index[k], cut->edge[k], reduction, step);
-        edges |= (uint64_t)(rtl_cut_rest(with, cut, (int)k) > 0) << k;
+    for (uint32_t k = 0; k < compilation->engine->cuts; k++) {
+        add_level(compilation, operation, cut->index[k], cut->edge[k], reduction, step);
+        edges |= (uint64_t)(rtl_cut_rest(compilation, cut, (int)k) > 0) << k;
     }
     return edges;
 }
 
 /* All other indices, the last the fastest: those of the result, or those that are summed. */
-static tn_status add_loops(const compile_product_compiler *with, const tn_rtl_operation *operation,
+static tn_status add_loops(const compile_product_compiler *compilation, const tn_rtl_operation *operation,
                            tn_rtl_step *step) {
-    const tn_rtl_array *left = &with->design->array[operation->left],
-                       *right = &with->design->array[operation->right],
-                       *result = &with->design->array[operation->result];
+    const tn_rtl_array *left = &compilation->design->array[operation->left],
+                       *right = &compilation->design->array[operation->right],
+                       *result = &compilation->design->array[operation->result];
     for (uint32_t k = result->layout.axes; k-- > 0;) {
         uint32_t index = result->index[k];
-        if (index == TN_RTL_NONE || with->index_size[index] == 1 || tn_rtl_is_cut(&operation->row, index) ||
-            tn_rtl_is_cut(&operation->column, index))
+        if (index == TN_RTL_NONE || compilation->index_size[index] == 1 ||
+            tn_rtl_is_cut(&operation->row, index) || tn_rtl_is_cut(&operation->column, index))
             continue;
         if (step->tile_levels == TN_RTL_LEVELS_MOST) goto full;
-        add_level(with, operation, index, 1, false, step);
+        add_level(compilation, operation, index, 1, false, step);
     }
     for (uint32_t k = left->layout.axes; k-- > 0;) {
         uint32_t index = left->index[k];
         bool summed = index != TN_RTL_NONE && tn_rtl_axis_of(right, index) != TN_RTL_NONE &&
                       tn_rtl_axis_of(result, index) == TN_RTL_NONE;
-        if (!summed || tn_rtl_is_cut(&operation->term, index) || with->index_size[index] == 1) continue;
+        if (!summed || tn_rtl_is_cut(&operation->term, index) || compilation->index_size[index] == 1)
+            continue;
         if (step->group_levels == TN_RTL_LEVELS_MOST) goto full;
-        add_level(with, operation, index, 1, true, step);
+        add_level(compilation, operation, index, 1, true, step);
     }
     return TN_OK;
 full:
-    return tn_fail(with->error, TN_INPUT, "%s loops over more than %d indices", operation->name,
+    return tn_fail(compilation->error, TN_INPUT, "%s loops over more than %d indices", operation->name,
                    TN_RTL_LEVELS_MOST);
 }
 
@@ -288,10 +294,10 @@ static uint64_t product_of(const uint64_t *factor, uint32_t count) {
 
 /* ---- cycles ---- */
 
-static tn_issued_group issued_group(const compile_product_compiler *with, const uint64_t *count,
+static tn_issued_group issued_group(const compile_product_compiler *compilation, const uint64_t *count,
                                     uint64_t edges) {
     tn_issued_group group = {{1, 1}, {false, false}};
-    for (uint64_t k = 0; k < with->engine->cuts; k++) {
+    for (uint64_t k = 0; k < compilation->engine->cuts; k++) {
         group.blocks[k] = count[k];
         group.edge[k] = edges >> k & 1;
     }
@@ -302,40 +308,40 @@ static tn_issued_group issued_group(const compile_product_compiler *with, const 
 static uint64_t stage_cycles(const tn_rtl_design *design, uint64_t stages) {
     uint64_t cycles = 0;
     if (stages & TN_RTL_STAGE_FIRST) cycles += design->add_cycles;
-    if (stages & TN_RTL_STAGE_POSITIVE) cycles += design->latencies.of[TN_COMPARE];
+    if (stages & TN_RTL_STAGE_POSITIVE) cycles += design->latencies.cycles[TN_COMPARE];
     if (stages & TN_RTL_STAGE_LAST) cycles += design->add_cycles;
     return cycles;
 }
 
-static tn_status product_cycles(compile_product_compiler *with, const tn_rtl_operation *operation,
+static tn_status product_cycles(compile_product_compiler *compilation, const tn_rtl_operation *operation,
                                 tn_rtl_step *step) {
-    const tn_rtl_design *design = with->design;
-    const tn_rtl_engine *engine = with->engine;
+    const tn_rtl_design *design = compilation->design;
+    const tn_rtl_engine *engine = compilation->engine;
     uint32_t cuts = (uint32_t)engine->cuts;
     const tn_matmul kernel = {.lane = {.multiply.stages = design->multiply_cycles,
                                        .tree.stages = design->add_cycles,
                                        .sum.stages = design->add_cycles,
                                        .group = 1}};
     tn_issued_product product = {
-        .column = issued_group(with, step->tile_count, step->edge_column),
-        .row = issued_group(with, step->tile_count + cuts, step->edge_row),
-        .term = issued_group(with, step->group_count, step->edge_term),
+        .column = issued_group(compilation, step->tile_count, step->edge_column),
+        .row = issued_group(compilation, step->tile_count + cuts, step->edge_row),
+        .term = issued_group(compilation, step->group_count, step->edge_term),
         .other_tiles = product_of(step->tile_count + 2 * cuts, step->tile_levels - 2 * cuts),
         .other_groups = product_of(step->group_count + cuts, step->group_levels - cuts)};
     uint64_t *phases[TN_RTL_PORTS] = {product.left, product.right, product.result};
     for (int a = 0; a < TN_RTL_ADDED; a++)
-        if (tn_rtl_adds(operation, a)) phases[TN_RTL_ADDED_FIRST + a] = product.beside;
+        if (tn_rtl_adds(operation, a)) phases[TN_RTL_ADDED_FIRST + a] = product.extra;
     for (int port = 0; port < TN_RTL_PORTS; port++)
         for (uint32_t kind = 0; kind < engine->kinds && phases[port]; kind++) {
             const tn_rtl_patterns *list = &engine->port[port];
             uint32_t issued_kind = 0; /* the same kind where groups have two edges */
             for (uint32_t bit = 0; bit < TN_RTL_EDGES; bit++)
-                issued_kind |= (kind >> bit & 1) << rtl_edge_of_bit(with, bit);
+                issued_kind |= (kind >> bit & 1) << rtl_edge_of_bit(compilation, bit);
             phases[port][issued_kind] = tn_greatest(
                 phases[port][issued_kind], list->pattern[list->block[step->block[port] + kind]].phases);
         }
     tn_issued issued;
-    TN_TRY(tn_issue_product(&kernel, &product, &issued, with->error));
+    TN_TRY(tn_issue_product(&kernel, &product, &issued, compilation->error));
     step->tiles = issued.tiles;
     step->open = issued.open;
     step->interval = issued.interval;
@@ -349,27 +355,29 @@ static tn_status product_cycles(compile_product_compiler *with, const tn_rtl_ope
 
 /* ---- operations ---- */
 
-tn_status tn_rtl_compile_product(compile_product_compiler *with, const tn_rtl_operation *operation,
+tn_status tn_rtl_compile_product(compile_product_compiler *compilation, const tn_rtl_operation *operation,
                                  tn_rtl_step *step) {
-    const tn_rtl_design *design = with->design;
+    const tn_rtl_design *design = compilation->design;
     const tn_rtl_array *left = &design->array[operation->left], *right = &design->array[operation->right],
                        *result = &design->array[operation->result];
     const tn_rtl_cut *row = &operation->row, *column = &operation->column, *term = &operation->term;
-    step->edge_column = add_cut(with, operation, column, false, step);
-    step->edge_row = add_cut(with, operation, row, false, step);
-    step->edge_term = add_cut(with, operation, term, true, step);
-    TN_TRY(add_loops(with, operation, step));
-    TN_TRY(rtl_port_blocks(with, TN_RTL_LEFT, left, row, design->rows, term, design->terms, step));
-    TN_TRY(rtl_port_blocks(with, TN_RTL_RIGHT, right, term, design->terms, column, design->columns, step));
-    TN_TRY(rtl_port_blocks(with, TN_RTL_RESULT, result, row, design->rows, column, design->columns, step));
+    step->edge_column = add_cut(compilation, operation, column, false, step);
+    step->edge_row = add_cut(compilation, operation, row, false, step);
+    step->edge_term = add_cut(compilation, operation, term, true, step);
+    TN_TRY(add_loops(compilation, operation, step));
+    TN_TRY(rtl_port_blocks(compilation, TN_RTL_LEFT, left, row, design->rows, term, design->terms, step));
+    TN_TRY(rtl_port_blocks(compilation, TN_RTL_RIGHT, right, term, design->terms, column, design->columns,
+                           step));
+    TN_TRY(rtl_port_blocks(compilation, TN_RTL_RESULT, result, row, design->rows, column, design->columns,
+                           step));
     step->stages = operation->write_back.stages;
-    with->engine->stages |= step->stages;
+    compilation->engine->stages |= step->stages;
     for (int a = 0; a < TN_RTL_ADDED; a++)
         if (tn_rtl_adds(operation, a))
-            TN_TRY(rtl_port_blocks(with, TN_RTL_ADDED_FIRST + a,
+            TN_TRY(rtl_port_blocks(compilation, TN_RTL_ADDED_FIRST + a,
                                    &design->array[operation->write_back.added[a]], row, design->rows, column,
                                    design->columns, step));
-    return product_cycles(with, operation, step);
+    return product_cycles(compilation, operation, step);
 }
 
 /* ---- circuits ---- */
@@ -382,15 +390,16 @@ static uint32_t find_circuit(const tn_rtl_engine *engine, const tn_rtl_pass *pas
     return i;
 }
 
-tn_status tn_rtl_list_circuits(tn_rtl_compiler *with) {
-    tn_rtl_engine *engine = with->engine;
-    const tn_rtl_design *design = with->design;
-    TN_TRY(TN_NEW(with->arena, (size_t)TN_OPERATION_KINDS * TN_PASSES_MOST, &engine->circuit, with->error));
+tn_status tn_rtl_list_circuits(tn_rtl_compiler *compilation) {
+    tn_rtl_engine *engine = compilation->engine;
+    const tn_rtl_design *design = compilation->design;
+    TN_TRY(TN_NEW(compilation->arena, (size_t)TN_OPERATION_KINDS * TN_PASSES_MOST, &engine->circuit,
+                  compilation->error));
     for (uint32_t i = 0; i < design->operations; i++) {
         const tn_rtl_pass *pass = design->operation[i].pass;
         if (!pass || find_circuit(engine, pass) < engine->circuits) continue;
         TN_TRY(tn_circuit_make(pass->kind, pass->pass, &design->latencies, &engine->circuit[engine->circuits],
-                               with->error));
+                               compilation->error));
         engine->circuits++;
     }
     return TN_OK;
@@ -400,15 +409,16 @@ tn_status tn_rtl_list_circuits(tn_rtl_compiler *with) {
 
 static uint64_t sum_cycles(const tn_rtl_design *design, const tn_circuit *circuit) {
     if (circuit->form != TN_PASS_REDUCE && circuit->form != TN_PASS_ACCUMULATE) return 0;
-    return design->latencies.of[circuit->greatest ? TN_COMPARE : TN_ADDER];
+    return design->latencies.cycles[circuit->greatest ? TN_COMPARE : TN_ADDER];
 }
 
-static uint64_t port_phases(const tn_rtl_compiler *with, const tn_rtl_step *step, int port, uint32_t cut) {
-    const tn_rtl_patterns *list = &with->engine->port[port];
+static uint64_t port_phases(const tn_rtl_compiler *compilation, const tn_rtl_step *step, int port,
+                            uint32_t cut) {
+    const tn_rtl_patterns *list = &compilation->engine->port[port];
     return list->pattern[list->block[step->block[port] + cut]].phases;
 }
 
-static tn_status pass_cycles(tn_rtl_compiler *with, const bool *used, const tn_circuit *circuit,
+static tn_status pass_cycles(tn_rtl_compiler *compilation, const bool *used, const tn_circuit *circuit,
                              tn_rtl_step *step) {
     const bool along = circuit->form == TN_PASS_REDUCE;
     tn_issued_pass pass = {.form = circuit->form,
@@ -417,33 +427,33 @@ static tn_status pass_cycles(tn_rtl_compiler *with, const bool *used, const tn_c
                            .cut = along ? step->edge_term : step->edge_column,
                            .phases = {1, 1},
                            .write_phases = {1, 1},
-                           .lanes = with->design->vector,
+                           .lanes = compilation->design->vector,
                            .depth = circuit->depth,
-                           .sum_cycles = sum_cycles(with->design, circuit)};
+                           .sum_cycles = sum_cycles(compilation->design, circuit)};
     tn_issued issued;
-    uint64_t behind;
+    uint64_t trailing;
     for (uint32_t l = 1; l < step->tile_levels; l++) pass.rows *= step->tile_count[l];
     for (uint32_t l = 1; l < step->group_levels; l++) pass.rows *= step->group_count[l];
     for (uint32_t cut = 0; cut < 2; cut++) {
         for (int port = 0; port < TN_RTL_PORTS; port++)
             if (port != TN_RTL_RESULT && used[port])
-                pass.phases[cut] = tn_greatest(pass.phases[cut], port_phases(with, step, port, cut));
-        if (used[TN_RTL_RESULT]) pass.write_phases[cut] = port_phases(with, step, TN_RTL_RESULT, cut);
+                pass.phases[cut] = tn_greatest(pass.phases[cut], port_phases(compilation, step, port, cut));
+        if (used[TN_RTL_RESULT]) pass.write_phases[cut] = port_phases(compilation, step, TN_RTL_RESULT, cut);
     }
-    TN_TRY(tn_issue_pass(&pass, &issued, &behind, with->error));
+    TN_TRY(tn_issue_pass(&pass, &issued, &trailing, compilation->error));
     step->tiles = issued.tiles;
     step->open = issued.open;
     step->interval = issued.interval;
     step->write_phases = issued.write_phases;
-    behind += TN_RTL_PASS_EXTRA;
-    step->drain = behind - 3; /* counted from 0, the load and the last issue apart */
-    step->cycles = issued.cycles - 1 + behind;
+    trailing += TN_RTL_PASS_EXTRA;
+    step->drain = trailing - 3; /* counted from 0, the load and the last issue apart */
+    step->cycles = issued.cycles - 1 + trailing;
     return TN_OK;
 }
 
 /* ---- counters ---- */
 
-static void count_columns(const tn_rtl_compiler *with, const tn_rtl_operation *operation,
+static void count_columns(const tn_rtl_compiler *compilation, const tn_rtl_operation *operation,
                           tn_rtl_counter *counter, uint64_t *count) {
     const tn_rtl_pass *pass = operation->pass;
     const uint32_t array[TN_RTL_PORTS] = {operation->left, operation->right, operation->result,
@@ -451,38 +461,39 @@ static void count_columns(const tn_rtl_compiler *with, const tn_rtl_operation *o
     const bool used[TN_RTL_PORTS] = {pass->reads[0], pass->reads[1], pass->writes, pass->reads[2]};
     uint32_t index = operation->column.index[0];
     uint64_t edge = operation->column.edge[0];
-    *count = index == TN_RTL_NONE ? 1 : tn_ceil_div(with->index_size[index], edge);
+    *count = index == TN_RTL_NONE ? 1 : tn_ceil_div(compilation->index_size[index], edge);
     for (int port = 0; index != TN_RTL_NONE && port < TN_RTL_PORTS; port++) {
         if (!used[port]) continue;
-        const tn_rtl_array *of = &with->design->array[array[port]];
-        uint32_t axis = tn_rtl_axis_of(of, index);
-        if (axis != TN_RTL_NONE) counter[port] = tn_rtl_counter_of(&of->layout, axis, edge);
+        const tn_rtl_array *this_array = &compilation->design->array[array[port]];
+        uint32_t axis = tn_rtl_axis_of(this_array, index);
+        if (axis != TN_RTL_NONE) counter[port] = tn_rtl_counter_of(&this_array->layout, axis, edge);
     }
     counter[TN_RTL_COLUMN] = (tn_rtl_counter){.stride = edge};
 }
 
 /* The pass's k-th row index: what one more of it adds. */
-static void count_row(const tn_rtl_compiler *with, const tn_rtl_operation *operation, uint32_t k,
+static void count_row(const tn_rtl_compiler *compilation, const tn_rtl_operation *operation, uint32_t k,
                       tn_rtl_counter *counter, uint64_t *count) {
     const tn_rtl_pass *pass = operation->pass;
     const uint32_t array[TN_RTL_PORTS] = {operation->left, operation->right, operation->result,
                                           operation->extra};
     const bool used[TN_RTL_PORTS] = {pass->reads[0], pass->reads[1], pass->writes, pass->reads[2]};
     uint64_t stride = 1;
-    *count = with->index_size[pass->row_index[k]];
+    *count = compilation->index_size[pass->row_index[k]];
     for (int port = 0; port < TN_RTL_PORTS; port++) {
         if (!used[port]) continue;
-        const tn_rtl_array *of = &with->design->array[array[port]];
-        uint32_t axis = tn_rtl_axis_of(of, pass->row_index[k]);
-        if (axis != TN_RTL_NONE) counter[port] = tn_rtl_counter_of(&of->layout, axis, 1);
+        const tn_rtl_array *this_array = &compilation->design->array[array[port]];
+        uint32_t axis = tn_rtl_axis_of(this_array, pass->row_index[k]);
+        if (axis != TN_RTL_NONE) counter[port] = tn_rtl_counter_of(&this_array->layout, axis, 1);
     }
-    for (uint32_t i = k + 1; i < pass->row_indices; i++) stride *= with->index_size[pass->row_index[i]];
+    for (uint32_t i = k + 1; i < pass->row_indices; i++)
+        stride *= compilation->index_size[pass->row_index[i]];
     counter[TN_RTL_ROW] = (tn_rtl_counter){.stride = stride};
 }
 
-static void add_counters(const tn_rtl_compiler *with, const tn_rtl_operation *operation,
+static void add_counters(const tn_rtl_compiler *compilation, const tn_rtl_operation *operation,
                          const tn_circuit *circuit, tn_rtl_step *step) {
-    uint32_t cuts = (uint32_t)with->engine->cuts;
+    uint32_t cuts = (uint32_t)compilation->engine->cuts;
     bool over_rows = circuit->form == TN_PASS_REDUCE, down = circuit->form == TN_PASS_ACCUMULATE;
     step->tile_levels = 2 * cuts;
     step->group_levels = cuts;
@@ -490,14 +501,14 @@ static void add_counters(const tn_rtl_compiler *with, const tn_rtl_operation *op
     for (uint32_t l = 0; l < cuts; l++) step->group_count[l] = 1;
     if (circuit->form != TN_PASS_PER_ROW) {
         uint32_t index = operation->column.index[0];
-        bool cut = index != TN_RTL_NONE && with->index_size[index] % operation->column.edge[0] > 0;
-        count_columns(with, operation, over_rows ? step->group[0] : step->tile[0],
+        bool cut = index != TN_RTL_NONE && compilation->index_size[index] % operation->column.edge[0] > 0;
+        count_columns(compilation, operation, over_rows ? step->group[0] : step->tile[0],
                       over_rows ? &step->group_count[0] : &step->tile_count[0]);
         *(over_rows ? &step->edge_term : &step->edge_column) = cut;
     }
     for (uint32_t k = operation->pass->row_indices; k-- > 0;) {
         uint32_t level = down ? step->group_levels++ : step->tile_levels++;
-        count_row(with, operation, k, down ? step->group[level] : step->tile[level],
+        count_row(compilation, operation, k, down ? step->group[level] : step->tile[level],
                   down ? &step->group_count[level] : &step->tile_count[level]);
     }
 }
@@ -509,8 +520,9 @@ static uint32_t sliced_axis(const tn_rtl_operation *operation) {
     return TN_RTL_NONE;
 }
 
-tn_status tn_rtl_compile_pass(tn_rtl_compiler *with, const tn_rtl_operation *operation, tn_rtl_step *step) {
-    const tn_rtl_design *design = with->design;
+tn_status tn_rtl_compile_pass(tn_rtl_compiler *compilation, const tn_rtl_operation *operation,
+                              tn_rtl_step *step) {
+    const tn_rtl_design *design = compilation->design;
     const tn_rtl_pass *pass = operation->pass;
     const uint32_t array[TN_RTL_PORTS] = {operation->left, operation->right, operation->result,
                                           operation->extra};
@@ -518,20 +530,20 @@ tn_status tn_rtl_compile_pass(tn_rtl_compiler *with, const tn_rtl_operation *ope
     const tn_rtl_cut none = {{TN_RTL_NONE, TN_RTL_NONE}, {1, 1}};
     step->vector = true;
     step->pass = pass;
-    step->circuit = find_circuit(with->engine, pass);
-    const tn_circuit *circuit = &with->engine->circuit[step->circuit];
+    step->circuit = find_circuit(compilation->engine, pass);
+    const tn_circuit *circuit = &compilation->engine->circuit[step->circuit];
     if (pass->by_word)
-        TN_TRY(rtl_compile_words(with, operation, used, sliced_axis(operation), step));
+        TN_TRY(rtl_compile_words(compilation, operation, used, sliced_axis(operation), step));
     else
-        add_counters(with, operation, circuit, step);
+        add_counters(compilation, operation, circuit, step);
     for (int port = 0; port < TN_RTL_PORTS; port++) {
         if (!used[port])
-            step->block[port] = with->engine->host_block[port]; /* which takes one cycle */
+            step->block[port] = compilation->engine->host_block[port]; /* which takes one cycle */
         else if (!pass->by_word)
-            TN_TRY(rtl_port_blocks(with, (tn_rtl_port)port, &design->array[array[port]], &operation->column,
-                                   design->vector, &none, 1, step));
+            TN_TRY(rtl_port_blocks(compilation, (tn_rtl_port)port, &design->array[array[port]],
+                                   &operation->column, design->vector, &none, 1, step));
     }
-    return pass_cycles(with, used, circuit, step);
+    return pass_cycles(compilation, used, circuit, step);
 }
 
 void tn_rtl_pass_sizes(tn_rtl_engine *engine) {

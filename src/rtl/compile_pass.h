@@ -22,8 +22,8 @@ typedef struct tn_rtl_compiler {
 } tn_rtl_compiler;
 
 /* A block that no array's end cuts: all its kinds are one pattern. */
-tn_status tn_rtl_place_pattern(tn_rtl_compiler *with, tn_rtl_patterns *list, const tn_rtl_pattern *made,
-                               uint64_t *at);
+tn_status tn_rtl_place_pattern(tn_rtl_compiler *compilation, tn_rtl_patterns *list,
+                               const tn_rtl_pattern *made, uint64_t *entry);
 
 /* What goes over its operands word by word, whatever their elements are: updates, and passes over slices. An update takes
  * its trips, less one, plus a product and an addition, plus TN_RTL_UPDATE_EXTRA. Internal to the room. */
@@ -32,7 +32,8 @@ enum { TN_RTL_UPDATE_EXTRA = 7 };
 
 /* Counters and patterns of the ports used: their arrays lie alike, and of the axis `sliced` (TN_RTL_NONE: of none) at one
  * place. */
-tn_status tn_rtl_compile_update(tn_rtl_compiler *with, const tn_rtl_operation *operation, tn_rtl_step *step);
+tn_status tn_rtl_compile_update(tn_rtl_compiler *compilation, const tn_rtl_operation *operation,
+                                tn_rtl_step *step);
 
 /* Products as operations of the engine. Cycles of one: the sum of its issues (templates/engine.sv says how long one is), less
  * one, plus the operators (a product, the tree, the accumulating addition), plus the latencies of its write-back's stages,
@@ -40,13 +41,15 @@ tn_status tn_rtl_compile_update(tn_rtl_compiler *with, const tn_rtl_operation *o
 
 enum { TN_RTL_PRODUCT_EXTRA = 6 }; /* load, four from issue to multiplier, result to bank */
 
-tn_status tn_rtl_compile_product(tn_rtl_compiler *with, const tn_rtl_operation *operation, tn_rtl_step *step);
+tn_status tn_rtl_compile_product(tn_rtl_compiler *compilation, const tn_rtl_operation *operation,
+                                 tn_rtl_step *step);
 
 enum { TN_RTL_PASS_EXTRA = 7 };
 
 /* The circuits of all passes come first: they say which templates there are. */
-tn_status tn_rtl_list_circuits(tn_rtl_compiler *with);
-tn_status tn_rtl_compile_pass(tn_rtl_compiler *with, const tn_rtl_operation *operation, tn_rtl_step *step);
+tn_status tn_rtl_list_circuits(tn_rtl_compiler *compilation);
+tn_status tn_rtl_compile_pass(tn_rtl_compiler *compilation, const tn_rtl_operation *operation,
+                              tn_rtl_step *step);
 void tn_rtl_pass_sizes(tn_rtl_engine *engine);
 
 #endif

@@ -358,7 +358,7 @@ tn_status tn_rtl_columns_find(const tn_rtl_engine *engine, tn_arena *arena, tn_r
     TN_TRY(TN_NEW(arena, bytes, &none, error));
     TN_TRY(TN_NEW(arena, bytes, &all, error));
     TN_TRY(TN_NEW(arena, columns->bits, &first, error));
-    TN_TRY(TN_NEW(arena, columns->bits, &columns->of, error));
+    TN_TRY(TN_NEW(arena, columns->bits, &columns->number, error));
     for (uint64_t i = 0; i < rows; i++) all[i / 8] |= (uint8_t)(1 << i % 8);
     TN_TRY(list_columns(engine, columns->bits, bytes, column, error));
     for (uint64_t b = 0; b < columns->bits; b++) {
@@ -371,7 +371,7 @@ tn_status tn_rtl_columns_find(const tn_rtl_engine *engine, tn_arena *arena, tn_r
             same = TN_RTL_ALWAYS_ONE;
         else if (same == columns->stored)
             first[columns->stored++] = b;
-        columns->of[b] = same;
+        columns->number[b] = same;
     }
     return TN_OK;
 }
@@ -388,7 +388,7 @@ void tn_rtl_engine_program(const tn_rtl_engine *engine, const tn_rtl_columns *co
             return;
         }
         for (uint64_t b = 0; b < columns->bits; b++) {
-            if (columns->of[b] != next) continue;
+            if (columns->number[b] != next) continue;
             tn_rtl_bits_put(&stored, has_bit(all.byte, b), 1);
             next++;
         }
@@ -403,11 +403,11 @@ void tn_rtl_engine_descriptor(const tn_rtl_columns *columns, tn_buffer *out) {
     tn_buffer_text(out,
                    "// The descriptor from the bits of it that the program's memory holds.\nassign d = {");
     for (uint64_t b = columns->bits; b-- > 0;) {
-        const uint32_t of = columns->of[b];
-        if (of == TN_RTL_ALWAYS_ZERO || of == TN_RTL_ALWAYS_ONE)
-            tn_buffer_text(out, of == TN_RTL_ALWAYS_ONE ? "1'b1" : "1'b0");
+        const uint32_t owner = columns->number[b];
+        if (owner == TN_RTL_ALWAYS_ZERO || owner == TN_RTL_ALWAYS_ONE)
+            tn_buffer_text(out, owner == TN_RTL_ALWAYS_ONE ? "1'b1" : "1'b0");
         else
-            tn_buffer_format(out, "stored[%" PRIu32 "]", of);
+            tn_buffer_format(out, "stored[%" PRIu32 "]", owner);
         tn_buffer_text(out, b == 0 ? "};\n" : b % A_LINE == 0 ? ",\n    " : ", ");
     }
 }
@@ -471,7 +471,7 @@ static void put_passes(const tn_rtl_engine *engine, tn_buffer *out) {
     put_number(out, "PASSES", engine->circuits);
     put_number(out, "TILE_PORTS", engine->tile_ports);
     put_number(out, "GROUP_PORTS", engine->group_ports);
-    if (engine->circuits || engine->stages) put_number(out, "COMPARE", design->latencies.of[TN_COMPARE]);
+    if (engine->circuits || engine->stages) put_number(out, "COMPARE", design->latencies.cycles[TN_COMPARE]);
     if (!engine->circuits) return;
     tn_buffer_text(out, "`define HAS_PASSES\n");
     put_number(out, "PASS", engine->pass_bits);
@@ -546,12 +546,12 @@ void tn_rtl_engine_header(const tn_rtl_engine *engine, const tn_rtl_columns *col
     put_number(out, "MEMORY", engine->memory_bits);
     put_number(out, "PROGRAM", engine->program_bits);
     tn_buffer_text(out, "// Where the fields of a descriptor begin.\n");
-    uint64_t at = 0;
+    uint64_t index = 0;
     for (const field *f = list; f->name; f++) {
-        tn_buffer_format(out, "localparam int F_%s = %" PRIu64 ";\n", f->name, at);
-        at += f->width * f->count;
+        tn_buffer_format(out, "localparam int F_%s = %" PRIu64 ";\n", f->name, index);
+        index += f->width * f->count;
     }
-    put_number(out, "DESCRIPTOR", at);
+    put_number(out, "DESCRIPTOR", index);
     put_number(out, "STORED", columns->stored);
     put_memories(engine, out);
 }

@@ -88,7 +88,7 @@ uint64_t tn_rtl_port_lanes(const tn_rtl_engine *engine, tn_rtl_port port);
  * another's copy in all of them is that bit. */
 typedef struct tn_rtl_columns {
     uint64_t bits, stored;
-    uint32_t *of; /* [bits]: number of the stored bit, or one of these */
+    uint32_t *number; /* [bits]: number of the stored bit, or one of these */
 } tn_rtl_columns;
 enum { TN_RTL_ALWAYS_ZERO = INT32_MAX - 1, TN_RTL_ALWAYS_ONE = INT32_MAX };
 tn_status tn_rtl_columns_find(const tn_rtl_engine *engine, tn_arena *arena, tn_rtl_columns *columns,

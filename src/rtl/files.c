@@ -27,83 +27,86 @@ typedef struct {
     tn_error *error;
 } vector_files_writer;
 
-static tn_status vector_files_put(const vector_files_writer *to, const char *name, tn_buffer *text) {
+static tn_status vector_files_put(const vector_files_writer *target, const char *name, tn_buffer *text) {
     const char *path;
     tn_status status = text->status;
-    if (status != TN_OK) tn_fail(to->error, status, "no memory for %s", name);
-    if (status == TN_OK) status = tn_arena_format(to->arena, &path, to->error, "%s/%s", to->folder, name);
-    if (status == TN_OK) status = tn_file_write(path, text->data ? text->data : "", text->length, to->error);
+    if (status != TN_OK) tn_fail(target->error, status, "no memory for %s", name);
+    if (status == TN_OK)
+        status = tn_arena_format(target->arena, &path, target->error, "%s/%s", target->folder, name);
+    if (status == TN_OK)
+        status = tn_file_write(path, text->data ? text->data : "", text->length, target->error);
     tn_buffer_free(text);
     return status;
 }
 
 /* A place: the word of a bank, above 24 bits the bank, above 32 the element of the word. A count stays as it is. */
-static uint64_t word_of(const vector_files_writer *to, const tn_rtl_slot *slot, uint64_t at) {
-    if (slot->kind == TN_RTL_SLOT_TOKENS) return at;
-    const tn_bank_layout *layout = &to->engine->design->array[slot->array].layout;
+static uint64_t word_of(const vector_files_writer *target, const tn_rtl_slot *slot, uint64_t index) {
+    if (slot->kind == TN_RTL_SLOT_TOKENS) return index;
+    const tn_bank_layout *layout = &target->engine->design->array[slot->array].layout;
     tn_rtl_strides strides = tn_rtl_strides_of(layout);
     uint64_t x[TN_BANK_LAYOUT_AXES] = {0};
-    x[slot->axis] = at;
+    x[slot->axis] = index;
     tn_rtl_place place = tn_rtl_place_of(layout, &strides, x);
     return place.word | place.bank << 24 | place.element << 32;
 }
 
-static tn_status put_samples(const vector_files_writer *to, const tn_rtl_sample *sample, uint32_t runs) {
-    const tn_rtl_design *design = to->engine->design;
+static tn_status put_samples(const vector_files_writer *target, const tn_rtl_sample *sample, uint32_t runs) {
+    const tn_rtl_design *design = target->engine->design;
     tn_buffer words = {0}, labels = {0};
     for (uint32_t run = 0; run < runs; run++) {
         for (uint32_t i = 0; i < design->sample_words; i++)
             tn_buffer_format(&words, "%010" PRIx64 "\n",
-                             word_of(to, &to->program->slot[i], sample[run].word[i]));
+                             word_of(target, &target->program->slot[i], sample[run].word[i]));
         for (uint32_t i = 0; i < design->sample_labels; i++)
             tn_buffer_format(&labels, "%08" PRIx32 "%08" PRIx32 "\n", bits_of(sample[run].share[i]),
                              sample[run].label[i]);
     }
-    tn_status status = vector_files_put(to, "sample.hex", &words);
-    if (status == TN_OK) return vector_files_put(to, "labels.hex", &labels);
+    tn_status status = vector_files_put(target, "sample.hex", &words);
+    if (status == TN_OK) return vector_files_put(target, "labels.hex", &labels);
     tn_buffer_free(&labels);
     return status;
 }
 
-static tn_status put_scalars(const vector_files_writer *to, const double *scalars, const char *ending) {
+static tn_status put_scalars(const vector_files_writer *target, const double *scalars, const char *ending) {
     for (int i = 0; i < TN_ROW_SCALARS; i++) {
         tn_buffer text = {0};
         const char *name;
-        TN_TRY(tn_arena_format(to->arena, &name, to->error, "scalars%d.%s", i, ending));
-        for (uint64_t row = 0; row < to->engine->design->scalar_rows; row++)
+        TN_TRY(tn_arena_format(target->arena, &name, target->error, "scalars%d.%s", i, ending));
+        for (uint64_t row = 0; row < target->engine->design->scalar_rows; row++)
             tn_buffer_format(&text, "%08" PRIx32 "\n", bits_of(scalars[TN_ROW_SCALARS * row + (uint64_t)i]));
-        TN_TRY(vector_files_put(to, name, &text));
+        TN_TRY(vector_files_put(target, name, &text));
     }
     return TN_OK;
 }
 
-static tn_status put_sources(const vector_files_writer *to) {
+static tn_status put_sources(const vector_files_writer *target) {
     tn_buffer lane = {0}, exponential = {0}, logarithm = {0};
-    tn_circuit_lane(to->engine->circuit, to->engine->circuits, &to->engine->design->latencies, &lane);
+    tn_circuit_lane(target->engine->circuit, target->engine->circuits, &target->engine->design->latencies,
+                    &lane);
     tn_special_exponential_table(&exponential);
     tn_special_logarithm_table(&logarithm);
-    tn_status status = vector_files_put(to, "vector_lane.sv", &lane);
-    if (status == TN_OK) status = vector_files_put(to, "exponential.hex", &exponential);
-    if (status == TN_OK) return vector_files_put(to, "logarithm.hex", &logarithm);
+    tn_status status = vector_files_put(target, "vector_lane.sv", &lane);
+    if (status == TN_OK) status = vector_files_put(target, "exponential.hex", &exponential);
+    if (status == TN_OK) return vector_files_put(target, "logarithm.hex", &logarithm);
     tn_buffer_free(&exponential);
     tn_buffer_free(&logarithm);
     return status;
 }
 
-static tn_status vector_files_put_all(const vector_files_writer *to, const tn_rtl_sample *sample,
+static tn_status vector_files_put_all(const vector_files_writer *target, const tn_rtl_sample *sample,
                                       uint32_t runs, const double *begin, const double *end) {
-    TN_TRY(put_sources(to));
-    TN_TRY(put_samples(to, sample, runs));
-    TN_TRY(put_scalars(to, begin, "hex"));
-    return put_scalars(to, end, "expected");
+    TN_TRY(put_sources(target));
+    TN_TRY(put_samples(target, sample, runs));
+    TN_TRY(put_scalars(target, begin, "hex"));
+    return put_scalars(target, end, "expected");
 }
 
 tn_status tn_rtl_vector_files_write(const tn_rtl_engine *engine, const tn_rtl_program *program,
                                     const tn_rtl_sample *sample, uint32_t runs, const double *begin,
                                     const double *end, const char *folder, tn_error *error) {
     tn_arena arena = {0};
-    const vector_files_writer to = {engine, program, folder, &arena, error};
-    tn_status status = vector_files_put_all(&to, sample, runs, begin, end);
+    const vector_files_writer target = {engine, program, folder, &arena, error};
+    tn_status status = vector_files_put_all(&target, sample, runs, begin, end);
     tn_arena_free(&arena);
     return status;
 }
@@ -168,52 +171,52 @@ typedef struct {
     tn_error *error;
 } writer;
 
-static tn_status put(const writer *to, const char *name, const void *data, size_t length) {
+static tn_status put(const writer *output, const char *name, const void *data, size_t length) {
     const char *path;
-    TN_TRY(tn_arena_format(to->arena, &path, to->error, "%s/%s", to->folder, name));
-    return tn_file_write(path, data, length, to->error);
+    TN_TRY(tn_arena_format(output->arena, &path, output->error, "%s/%s", output->folder, name));
+    return tn_file_write(path, data, length, output->error);
 }
 
-static tn_status put_buffer(const writer *to, const char *name, tn_buffer *text) {
+static tn_status put_buffer(const writer *output, const char *name, tn_buffer *text) {
     tn_status status = text->status;
     if (status != TN_OK)
-        tn_fail(to->error, status, "no memory for %s", name);
+        tn_fail(output->error, status, "no memory for %s", name);
     else
-        status = put(to, name, text->data ? text->data : "", text->length);
+        status = put(output, name, text->data ? text->data : "", text->length);
     tn_buffer_free(text);
     return status;
 }
 
-static tn_status copy_templates(const writer *to, const char *const *list) {
+static tn_status copy_templates(const writer *output, const char *const *list) {
     for (const char *const *name = list; *name; name++) {
         const char *path;
         char *data;
         size_t length;
-        TN_TRY(tn_search_path_find_file("src/rtl/templates", *name, to->arena, &path, to->error));
-        TN_TRY(tn_file_read(path, TEMPLATE_BYTES_MOST, &data, &length, to->error));
-        tn_status status = put(to, *name, data, length);
+        TN_TRY(tn_search_path_find_file("src/rtl/templates", *name, output->arena, &path, output->error));
+        TN_TRY(tn_file_read(path, TEMPLATE_BYTES_MOST, &data, &length, output->error));
+        tn_status status = put(output, *name, data, length);
         tn_free(data);
         TN_TRY(status);
     }
     return TN_OK;
 }
 
-static tn_status put_images(const writer *to, const tn_rtl_engine *engine, const tn_rtl_image *image,
+static tn_status put_images(const writer *output, const tn_rtl_engine *engine, const tn_rtl_image *image,
                             const char *ending) {
     for (uint32_t m = 0; m < engine->design->memories; m++) {
         for (uint64_t b = 0; b < engine->design->memory[m].banks; b++) {
             tn_buffer text = {0};
             const char *name;
-            TN_TRY(tn_arena_format(to->arena, &name, to->error, "memory%" PRIu32 "_%03" PRIu64 ".%s", m, b,
-                                   ending));
+            TN_TRY(tn_arena_format(output->arena, &name, output->error, "memory%" PRIu32 "_%03" PRIu64 ".%s",
+                                   m, b, ending));
             tn_rtl_image_bank(engine->design, image, m, b, &text);
-            TN_TRY(put_buffer(to, name, &text));
+            TN_TRY(put_buffer(output, name, &text));
         }
     }
     return TN_OK;
 }
 
-static tn_status put_testbench(const writer *to, const tn_rtl_engine *engine, uint32_t runs) {
+static tn_status put_testbench(const writer *output, const tn_rtl_engine *engine, uint32_t runs) {
     uint64_t elements = tn_rtl_image_elements(engine->design), cycles = engine->cycles * runs;
     tn_rtl_bits last = {0};
     for (uint32_t f = 0; f < engine->forms; f++) tn_rtl_bits_put(&last, engine->form[f].banks - 1, 8);
@@ -230,7 +233,7 @@ static tn_status put_testbench(const writer *to, const tn_rtl_engine *engine, ui
                      cycles < 100000 ? 1000 : cycles / 100, engine->forms);
     tn_rtl_bits_literal(&last, &text);
     tn_buffer_text(&text, ";\n");
-    return put_buffer(to, "testbench.svh", &text);
+    return put_buffer(output, "testbench.svh", &text);
 }
 
 /* The sources of a list that are modules, once each. */
@@ -243,7 +246,7 @@ static void list_sources(tn_buffer *out, const char *const *list, const char *co
 }
 
 /* What the Makefile compiles beside the engine. */
-static tn_status put_makefile(const writer *to, const tn_rtl_engine *engine) {
+static tn_status put_makefile(const writer *output, const tn_rtl_engine *engine) {
     static const char *const none[] = {NULL};
     const char *const *passes = engine->circuits ? pass_templates : none;
     tn_buffer list = {0};
@@ -252,39 +255,39 @@ static tn_status put_makefile(const writer *to, const tn_rtl_engine *engine) {
     if (engine->circuits) tn_buffer_text(&list, " vector_lane.sv");
     if (engine->stages) list_sources(&list, write_back_templates, passes);
     tn_buffer_text(&list, "\n");
-    return put_buffer(to, "parts.mk", &list);
+    return put_buffer(output, "parts.mk", &list);
 }
 
-static tn_status put_all(const writer *to, const tn_rtl_engine *engine, const tn_rtl_image *begin,
+static tn_status put_all(const writer *output, const tn_rtl_engine *engine, const tn_rtl_image *begin,
                          const tn_rtl_image *end, uint32_t runs) {
     tn_buffer header = {0}, patterns = {0}, memories = {0}, descriptor = {0}, program = {0};
     tn_rtl_columns columns;
-    TN_TRY(tn_folder_make(to->folder, to->error));
-    TN_TRY(copy_templates(to, templates));
-    if (engine->circuits) TN_TRY(copy_templates(to, pass_templates));
-    if (engine->stages) TN_TRY(copy_templates(to, write_back_templates));
-    TN_TRY(put_makefile(to, engine));
-    TN_TRY(tn_rtl_columns_find(engine, to->arena, &columns, to->error));
+    TN_TRY(tn_folder_make(output->folder, output->error));
+    TN_TRY(copy_templates(output, templates));
+    if (engine->circuits) TN_TRY(copy_templates(output, pass_templates));
+    if (engine->stages) TN_TRY(copy_templates(output, write_back_templates));
+    TN_TRY(put_makefile(output, engine));
+    TN_TRY(tn_rtl_columns_find(engine, output->arena, &columns, output->error));
     tn_rtl_engine_header(engine, &columns, &header);
-    TN_TRY(put_buffer(to, "engine.svh", &header));
+    TN_TRY(put_buffer(output, "engine.svh", &header));
     tn_rtl_engine_patterns(engine, &patterns);
-    TN_TRY(put_buffer(to, "patterns.sv", &patterns));
+    TN_TRY(put_buffer(output, "patterns.sv", &patterns));
     tn_rtl_engine_memories(engine, &memories);
-    TN_TRY(put_buffer(to, "memories.svh", &memories));
+    TN_TRY(put_buffer(output, "memories.svh", &memories));
     tn_rtl_engine_descriptor(&columns, &descriptor);
-    TN_TRY(put_buffer(to, "descriptor.svh", &descriptor));
+    TN_TRY(put_buffer(output, "descriptor.svh", &descriptor));
     tn_rtl_engine_program(engine, &columns, &program);
-    TN_TRY(put_buffer(to, "program.hex", &program));
-    TN_TRY(put_images(to, engine, begin, "hex"));
-    TN_TRY(put_images(to, engine, end, "expected"));
-    return put_testbench(to, engine, runs);
+    TN_TRY(put_buffer(output, "program.hex", &program));
+    TN_TRY(put_images(output, engine, begin, "hex"));
+    TN_TRY(put_images(output, engine, end, "expected"));
+    return put_testbench(output, engine, runs);
 }
 
 tn_status tn_rtl_files_write(const tn_rtl_engine *engine, const tn_rtl_image *begin, const tn_rtl_image *end,
                              uint32_t runs, const char *folder, tn_error *error) {
     tn_arena arena = {0};
-    const writer to = {folder, &arena, error};
-    tn_status status = put_all(&to, engine, begin, end, runs);
+    const writer output = {folder, &arena, error};
+    tn_status status = put_all(&output, engine, begin, end, runs);
     tn_arena_free(&arena);
     return status;
 }

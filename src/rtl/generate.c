@@ -19,11 +19,11 @@
 
 /* ---- the program ---- */
 
-static tn_status make_program(tn_rtl_step_run *with) {
-    const tn_rtl_request *r = with->request;
-    tn_rtl_step_options options = {.workload = with->laying.workload,
-                                   .plan = with->laying.plan,
-                                   .priced = &with->handover,
+static tn_status make_program(tn_rtl_step_run *run) {
+    const tn_rtl_request *r = run->request;
+    tn_rtl_step_options options = {.workload = run->laying.workload,
+                                   .plan = run->laying.plan,
+                                   .priced = &run->handover,
                                    .rows = r->build->rows,
                                    .columns = r->build->columns,
                                    .terms = r->build->reduction,
@@ -32,70 +32,70 @@ static tn_status make_program(tn_rtl_step_run *with) {
                                    .lutram_bits_most = r->device->memory.lutram_bits_most,
                                    .rate = r->rate,
                                    .epsilon = r->settings->layer_norm_epsilon,
-                                   .layer = with->layer};
+                                   .layer = run->layer};
     for (int kind = 0; kind < TN_OPERATORS; kind++) {
         const tn_operator_row *row;
-        TN_TRY(tn_device_operator(r->device, &tn_fp32, (tn_operator)kind, &row, with->error));
-        options.latencies.of[kind] = row->stages;
+        TN_TRY(tn_device_operator(r->device, &tn_fp32, (tn_operator)kind, &row, run->error));
+        options.latencies.cycles[kind] = row->stages;
     }
     options.update = r->update;
-    with->answer->multiply_cycles = options.latencies.of[TN_MULTIPLY];
-    with->answer->add_cycles = options.latencies.of[TN_ADDER];
-    TN_TRY(tn_rtl_program_make(r->model, r->step, &options, with->arena, &with->program, with->error));
-    with->program.design.samples = with->runs;
-    return tn_rtl_compile(&with->program.design, with->program.index_size, with->arena, &with->engine,
-                          with->error);
+    run->answer->multiply_cycles = options.latencies.cycles[TN_MULTIPLY];
+    run->answer->add_cycles = options.latencies.cycles[TN_ADDER];
+    TN_TRY(tn_rtl_program_make(r->model, r->step, &options, run->arena, &run->program, run->error));
+    run->program.design.samples = run->runs;
+    return tn_rtl_compile(&run->program.design, run->program.index_size, run->arena, &run->engine,
+                          run->error);
 }
 
 /* ---- the price ---- */
 
-static tn_status hand_over(tn_rtl_step_run *with) {
-    tn_rtl_laying *laying = &with->laying;
-    if (with->layer != UINT32_MAX) return TN_OK;
-    TN_TRY(tn_price_explain(laying->workload, &laying->build, with->arena, &with->priced, with->error));
-    return tn_handover_make(laying->workload, &laying->build, &with->priced, with->arena, &with->handover,
-                            with->error);
+static tn_status hand_over(tn_rtl_step_run *run) {
+    tn_rtl_laying *laying = &run->laying;
+    if (run->layer != UINT32_MAX) return TN_OK;
+    TN_TRY(tn_price_explain(laying->workload, &laying->build, run->arena, &run->priced, run->error));
+    return tn_handover_make(laying->workload, &laying->build, &run->priced, run->arena, &run->handover,
+                            run->error);
 }
 
 /* ---- the whole ---- */
 
 /* A line for each operation of the step, whatever it was made of. */
-static tn_status generate_step_tell_operations(tn_rtl_step_run *with) {
-    tn_rtl_answer *answer = with->answer;
-    const tn_rtl_design *design = &with->program.design;
-    const tn_step *step = with->request->step;
-    TN_TRY(tn_rtl_tell_memories(answer, &with->engine, with->request->device, with->arena, with->error));
-    answer->cycles_predicted = with->engine.cycles;
-    TN_TRY(TN_NEW(with->arena, design->operations, &answer->operation, with->error));
+static tn_status generate_step_tell_operations(tn_rtl_step_run *run) {
+    tn_rtl_answer *answer = run->answer;
+    const tn_rtl_design *design = &run->program.design;
+    const tn_step *step = run->request->step;
+    TN_TRY(tn_rtl_tell_memories(answer, &run->engine, run->request->device, run->arena, run->error));
+    answer->cycles_predicted = run->engine.cycles;
+    TN_TRY(TN_NEW(run->arena, design->operations, &answer->operation, run->error));
     for (uint32_t i = 0; i < design->operations; i++) {
-        uint32_t of = with->program.of_operation[i];
-        if (i == 0 || of != with->program.of_operation[i - 1]) {
+        uint32_t owner = run->program.of_operation[i];
+        if (i == 0 || owner != run->program.of_operation[i - 1]) {
             tn_rtl_line *line = &answer->operation[answer->operations++];
-            TN_TRY(tn_step_array_name(step, step->operation[of].writes[0], with->arena, &line->name,
-                                      with->error));
-            line->kind = tn_operation_rows[step->operation[of].kind].kernel;
+            TN_TRY(tn_step_array_name(step, step->operation[owner].writes[0], run->arena, &line->name,
+                                      run->error));
+            line->kind = tn_operation_rows[step->operation[owner].kind].kernel;
         }
-        answer->operation[answer->operations - 1].cycles_predicted += with->engine.step[i].cycles;
+        answer->operation[answer->operations - 1].cycles_predicted += run->engine.step[i].cycles;
     }
     return TN_OK;
 }
 
 /* The engine, and beside it the vector unit, as the price counts it with generated operators where the device has them. */
-static tn_status tell_resources(tn_rtl_step_run *with) {
-    const tn_rtl_request *r = with->request;
+static tn_status tell_resources(tn_rtl_step_run *run) {
+    const tn_rtl_request *r = run->request;
     bool serves[TN_OPERATION_KINDS] = {false};
     tn_operator_set operators;
     tn_device device = *r->device;
     device.operator_set = TN_OPERATORS_GENERATED;
     tn_rtl_resources used;
-    TN_TRY(tn_rtl_resources_count(&with->engine, r->device, &used, with->error));
-    TN_TRY(tn_operator_set_load(&device, &tn_fp32, &operators, with->error));
-    for (uint32_t i = 0; i < with->engine.circuits; i++) serves[with->engine.circuit[i].kind] = true;
-    tn_resources unit = tn_vector_unit_resources(r->device, serves, with->program.design.vector, &operators);
+    TN_TRY(tn_rtl_resources_count(&run->engine, r->device, &used, run->error));
+    TN_TRY(tn_operator_set_load(&device, &tn_fp32, &operators, run->error));
+    for (uint32_t i = 0; i < run->engine.circuits; i++) serves[run->engine.circuit[i].kind] = true;
+    tn_resources unit = tn_vector_unit_resources(r->device, serves, run->program.design.vector, &operators);
     used.lut += unit.lut;
     used.ff += unit.ff;
     used.dsp += unit.dsp;
-    tn_rtl_tell_resources(with->answer, &used, false);
+    tn_rtl_tell_resources(run->answer, &used, false);
     return TN_OK;
 }
 
@@ -121,41 +121,41 @@ static tn_status synthesise(const tn_rtl_request *request, tn_arena *arena, tn_r
 
 /* ---- a step ---- */
 
-static tn_status generate_step_find_layer(tn_rtl_step_run *with) {
-    const tn_rtl_request *r = with->request;
-    with->layer = UINT32_MAX;
+static tn_status generate_step_find_layer(tn_rtl_step_run *run) {
+    const tn_rtl_request *r = run->request;
+    run->layer = UINT32_MAX;
     for (uint32_t l = 0; r->layer && l < r->step->layers; l++)
-        if (strcmp(r->step->layer[l].name, r->layer) == 0) with->layer = l;
-    if (r->layer && with->layer == UINT32_MAX) {
+        if (strcmp(r->step->layer[l].name, r->layer) == 0) run->layer = l;
+    if (r->layer && run->layer == UINT32_MAX) {
         const char *first = "";
         for (uint32_t l = r->step->layers; l-- > 0;)
             if (r->step->layer[l].family == TN_LAYER_LINEAR) first = r->step->layer[l].name;
-        return tn_fail(with->error, TN_INPUT,
+        return tn_fail(run->error, TN_INPUT,
                        "--layer %s: the model has no such layer; its first linear one is %s", r->layer,
                        first);
     }
     return TN_OK;
 }
 
-static tn_status generate_step_run(tn_rtl_step_run *with) {
-    const tn_rtl_request *r = with->request;
-    TN_TRY(generate_step_find_layer(with));
-    TN_TRY(hand_over(with));
-    TN_TRY(make_program(with));
-    if (with->program.design.operations == 0)
-        return tn_fail(with->error, TN_INPUT, "--layer %s has no operations of its own", r->layer);
-    TN_TRY(generate_step_tell_operations(with));
-    TN_TRY(tell_resources(with));
-    TN_TRY(tn_rtl_run_samples(with));
-    TN_TRY(tn_rtl_run_start(with));
-    TN_TRY(tn_rtl_run_expect(with));
-    TN_TRY(tn_rtl_run_write(with));
+static tn_status generate_step_run(tn_rtl_step_run *run) {
+    const tn_rtl_request *r = run->request;
+    TN_TRY(generate_step_find_layer(run));
+    TN_TRY(hand_over(run));
+    TN_TRY(make_program(run));
+    if (run->program.design.operations == 0)
+        return tn_fail(run->error, TN_INPUT, "--layer %s has no operations of its own", r->layer);
+    TN_TRY(generate_step_tell_operations(run));
+    TN_TRY(tell_resources(run));
+    TN_TRY(tn_rtl_run_samples(run));
+    TN_TRY(tn_rtl_run_start(run));
+    TN_TRY(tn_rtl_run_expect(run));
+    TN_TRY(tn_rtl_run_write(run));
     if (r->simulate) {
         tn_rtl_simulation simulation;
-        TN_TRY(simulate(r, &with->engine, with->arena, with->answer, &simulation, with->error));
-        TN_TRY(tn_rtl_run_compare(with, &simulation));
+        TN_TRY(simulate(r, &run->engine, run->arena, run->answer, &simulation, run->error));
+        TN_TRY(tn_rtl_run_compare(run, &simulation));
     }
-    return r->synthesise ? synthesise(r, with->arena, with->answer, with->error) : TN_OK;
+    return r->synthesise ? synthesise(r, run->arena, run->answer, run->error) : TN_OK;
 }
 
 /* Without request->layer the whole step on a drawn or given example a step; with it that layer's operations on drawn
@@ -163,22 +163,22 @@ static tn_status generate_step_run(tn_rtl_step_run *with) {
 static tn_status rtl_generate_step(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,
                                    tn_error *error) {
     tn_rtl_request own = *request;
-    tn_rtl_step_run with = {.request = &own,
-                            .arena = arena,
-                            .error = error,
-                            .answer = answer,
-                            .runs = request->steps ? request->steps : 1};
+    tn_rtl_step_run run = {.request = &own,
+                           .arena = arena,
+                           .error = error,
+                           .answer = answer,
+                           .runs = request->steps ? request->steps : 1};
     *answer = (tn_rtl_answer){.layer = request->layer ? request->layer : request->step->name,
                               .folder = request->folder,
                               .relative_error = NAN,
                               .ok = true};
-    tn_status status = tn_rtl_lay(request, arena, &with.laying, error);
+    tn_status status = tn_rtl_lay(request, arena, &run.laying, error);
     if (status == TN_OK) {
-        own.step = with.laying.workload->step;
-        status = generate_step_run(&with);
+        own.step = run.laying.workload->step;
+        status = generate_step_run(&run);
     }
     for (int i = 0; i < 2; i++)
-        if (with.trainer[i]) tn_trainer_free(with.trainer[i]);
+        if (run.trainer[i]) tn_trainer_free(run.trainer[i]);
     return status;
 }
 
@@ -186,7 +186,7 @@ typedef struct {
     const tn_rtl_request *request;
     tn_arena *arena;
     tn_error *error;
-    const tn_step_layer *of;
+    const tn_step_layer *step_layer;
     tn_rtl_layer layer;
     tn_rtl_engine engine;
     tn_trial trial;
@@ -195,31 +195,32 @@ typedef struct {
     tn_rtl_answer *answer;
 } generator;
 
-static tn_status find_layer(generator *with) {
-    const tn_step *step = with->request->step;
+static tn_status find_layer(generator *generation) {
+    const tn_step *step = generation->request->step;
     for (uint32_t l = 0; l < step->layers; l++)
-        if (strcmp(step->layer[l].name, with->request->layer) == 0) with->of = &step->layer[l];
-    if (!with->of) {
+        if (strcmp(step->layer[l].name, generation->request->layer) == 0)
+            generation->step_layer = &step->layer[l];
+    if (!generation->step_layer) {
         const char *first = "";
         for (uint32_t l = step->layers; l-- > 0;)
             if (step->layer[l].family == TN_LAYER_LINEAR) first = step->layer[l].name;
-        return tn_fail(with->error, TN_INPUT,
+        return tn_fail(generation->error, TN_INPUT,
                        "--layer %s: the model has no such layer; its first linear one is %s",
-                       with->request->layer, first);
+                       generation->request->layer, first);
     }
-    if (with->of->family != TN_LAYER_LINEAR)
-        return tn_fail(with->error, TN_INPUT,
-                       "--layer %s is of kind %s; hardware is generated for linear layers", with->of->name,
-                       with->of->kind);
+    if (generation->step_layer->family != TN_LAYER_LINEAR)
+        return tn_fail(generation->error, TN_INPUT,
+                       "--layer %s is of kind %s; hardware is generated for linear layers",
+                       generation->step_layer->name, generation->step_layer->kind);
     return TN_OK;
 }
 
-static tn_status read_options(const generator *with, tn_rtl_layer_options *options) {
-    const tn_rtl_request *r = with->request;
+static tn_status read_options(const generator *generation, tn_rtl_layer_options *options) {
+    const tn_rtl_request *r = generation->request;
     const tn_operator_row *multiply, *add;
     tn_rtl_laying laying;
-    TN_TRY(tn_device_operator(r->device, &tn_fp32, TN_MULTIPLY, &multiply, with->error));
-    TN_TRY(tn_device_operator(r->device, &tn_fp32, TN_ADDER, &add, with->error));
+    TN_TRY(tn_device_operator(r->device, &tn_fp32, TN_MULTIPLY, &multiply, generation->error));
+    TN_TRY(tn_device_operator(r->device, &tn_fp32, TN_ADDER, &add, generation->error));
     *options = (tn_rtl_layer_options){.rows = r->build->rows,
                                       .columns = r->build->columns,
                                       .terms = r->build->reduction,
@@ -230,10 +231,10 @@ static tn_status read_options(const generator *with, tn_rtl_layer_options *optio
                                       .lutram_bits_most = r->device->memory.lutram_bits_most,
                                       .update = r->update,
                                       .rate = r->rate};
-    TN_TRY(tn_rtl_lay(r, with->arena, &laying, with->error));
-    options->layouts = laying.plan->laid->layer[with->of - r->step->layer];
-    with->answer->multiply_cycles = multiply->stages;
-    with->answer->add_cycles = add->stages;
+    TN_TRY(tn_rtl_lay(r, generation->arena, &laying, generation->error));
+    options->layouts = laying.plan->laid->layer[generation->step_layer - r->step->layer];
+    generation->answer->multiply_cycles = multiply->stages;
+    generation->answer->add_cycles = add->stages;
     return TN_OK;
 }
 
@@ -245,70 +246,76 @@ static uint64_t elements_of(const tn_rtl_array *array) {
     return elements;
 }
 
-static tn_status draw_values(generator *with) {
-    const tn_rtl_design *design = &with->layer.design;
-    TN_TRY(tn_trial_draw(with->of->weight, with->of->tokens, with->request->seed, with->arena, &with->trial,
-                         with->error));
-    TN_TRY(TN_NEW(with->arena, design->arrays, &with->values, with->error));
+static tn_status draw_values(generator *generation) {
+    const tn_rtl_design *design = &generation->layer.design;
+    TN_TRY(tn_trial_draw(generation->step_layer->weight, generation->step_layer->tokens,
+                         generation->request->seed, generation->arena, &generation->trial,
+                         generation->error));
+    TN_TRY(TN_NEW(generation->arena, design->arrays, &generation->values, generation->error));
     for (uint32_t t = 0; t < design->arrays; t++) {
         uint64_t elements = elements_of(&design->array[t]);
-        TN_TRY(tn_arena_alloc(with->arena, elements, sizeof **with->values, &with->values[t], with->error));
+        TN_TRY(tn_arena_alloc(generation->arena, elements, sizeof **generation->values,
+                              &generation->values[t], generation->error));
         const double *given = NULL;
-        if (t == with->layer.x) given = with->trial.input[0];
-        if (t == with->layer.dy) given = with->trial.input[with->trial.cores + 1];
-        for (uint32_t k = 0; k < with->layer.cores; k++)
-            if (t == with->layer.core[k]) given = with->trial.input[k + 1];
-        for (uint64_t i = 0; given && i < elements; i++) with->values[t][i] = (float)given[i];
+        if (t == generation->layer.x) given = generation->trial.input[0];
+        if (t == generation->layer.dy) given = generation->trial.input[generation->trial.cores + 1];
+        for (uint32_t k = 0; k < generation->layer.cores; k++)
+            if (t == generation->layer.core[k]) given = generation->trial.input[k + 1];
+        for (uint64_t i = 0; given && i < elements; i++) generation->values[t][i] = (float)given[i];
     }
     return TN_OK;
 }
 
-static bool is_input(const generator *with, uint32_t t) {
-    bool input = t == with->layer.x || t == with->layer.dy;
-    for (uint32_t k = 0; k < with->layer.cores; k++) input = input || t == with->layer.core[k];
+static bool is_input(const generator *generation, uint32_t t) {
+    bool input = t == generation->layer.x || t == generation->layer.dy;
+    for (uint32_t k = 0; k < generation->layer.cores; k++) input = input || t == generation->layer.core[k];
     return input;
 }
 
-static tn_status put_inputs(generator *with, tn_rtl_image *image) {
-    const tn_rtl_design *design = &with->layer.design;
-    TN_TRY(tn_rtl_image_make(design, with->arena, image, with->error));
+static tn_status put_inputs(generator *generation, tn_rtl_image *image) {
+    const tn_rtl_design *design = &generation->layer.design;
+    TN_TRY(tn_rtl_image_make(design, generation->arena, image, generation->error));
     for (uint32_t t = 0; t < design->arrays; t++)
-        if (is_input(with, t)) tn_rtl_image_put(design, &design->array[t], with->values[t], image);
+        if (is_input(generation, t))
+            tn_rtl_image_put(design, &design->array[t], generation->values[t], image);
     return TN_OK;
 }
 
 /* ---- files of values ---- */
 
-static tn_status write_array(generator *with, const char *part, uint32_t t, const float *values) {
-    const tn_rtl_array *array = &with->layer.design.array[t];
+static tn_status write_array(generator *generation, const char *part, uint32_t t, const float *values) {
+    const tn_rtl_array *array = &generation->layer.design.array[t];
     uint64_t elements = elements_of(array);
     const char *path;
     double *wide;
-    TN_TRY(tn_arena_format(with->arena, &path, with->error, "%s/%s/%s.npy", with->request->folder, part,
-                           array->name));
-    TN_TRY(TN_NEW(with->arena, elements, &wide, with->error));
+    TN_TRY(tn_arena_format(generation->arena, &path, generation->error, "%s/%s/%s.npy",
+                           generation->request->folder, part, array->name));
+    TN_TRY(TN_NEW(generation->arena, elements, &wide, generation->error));
     for (uint64_t i = 0; i < elements; i++) wide[i] = (double)values[i];
     uint64_t shape[TN_BANK_LAYOUT_AXES];
     memcpy(shape, array->layout.dims, sizeof shape);
     const tn_array_out out = {
         .name = array->name, .axes = array->layout.axes, .shape = shape, .values = wide, .single = true};
-    return tn_npy_write(path, &out, with->error);
+    return tn_npy_write(path, &out, generation->error);
 }
 
-static bool is_named(const generator *with, uint32_t t) {
-    bool named = t == with->layer.x || t == with->layer.y || t == with->layer.dx || t == with->layer.dy;
-    for (uint32_t k = 0; k < with->layer.cores; k++)
-        named = named || t == with->layer.core[k] || t == with->layer.core_gradient[k];
+static bool is_named(const generator *generation, uint32_t t) {
+    bool named = t == generation->layer.x || t == generation->layer.y || t == generation->layer.dx ||
+                 t == generation->layer.dy;
+    for (uint32_t k = 0; k < generation->layer.cores; k++)
+        named = named || t == generation->layer.core[k] || t == generation->layer.core_gradient[k];
     return named;
 }
 
-static tn_status write_values(generator *with, const char *part, bool inputs_only, float *const *values) {
+static tn_status write_values(generator *generation, const char *part, bool inputs_only,
+                              float *const *values) {
     const char *folder;
-    TN_TRY(tn_arena_format(with->arena, &folder, with->error, "%s/%s", with->request->folder, part));
-    TN_TRY(tn_folder_make(folder, with->error));
-    for (uint32_t t = 0; t < with->layer.design.arrays; t++)
-        if (inputs_only ? is_input(with, t) : is_named(with, t))
-            TN_TRY(write_array(with, part, t, values[t]));
+    TN_TRY(tn_arena_format(generation->arena, &folder, generation->error, "%s/%s",
+                           generation->request->folder, part));
+    TN_TRY(tn_folder_make(folder, generation->error));
+    for (uint32_t t = 0; t < generation->layer.design.arrays; t++)
+        if (inputs_only ? is_input(generation, t) : is_named(generation, t))
+            TN_TRY(write_array(generation, part, t, values[t]));
     return TN_OK;
 }
 
@@ -324,9 +331,9 @@ static double error_of(const float *found, const double *expected, uint64_t elem
     return norm > 0 ? sqrt(difference / norm) : sqrt(difference);
 }
 
-static double worst_error(const generator *with, float *const *found) {
-    const tn_reference *reference = &with->trial.reference;
-    const tn_rtl_layer *layer = &with->layer;
+static double worst_error(const generator *generation, float *const *found) {
+    const tn_reference *reference = &generation->trial.reference;
+    const tn_rtl_layer *layer = &generation->layer;
     double worst = error_of(found[layer->y], reference->y, elements_of(&layer->design.array[layer->y]));
     if (layer->dx != TN_RTL_NONE)
         worst = fmax(worst,
@@ -338,19 +345,19 @@ static double worst_error(const generator *with, float *const *found) {
     return worst;
 }
 
-static tn_status compare(generator *with, const tn_rtl_simulation *simulation) {
-    const tn_rtl_design *design = &with->layer.design;
-    tn_rtl_answer *answer = with->answer;
+static tn_status compare(generator *generation, const tn_rtl_simulation *simulation) {
+    const tn_rtl_design *design = &generation->layer.design;
+    tn_rtl_answer *answer = generation->answer;
     float **found;
-    TN_TRY(TN_NEW(with->arena, design->arrays, &found, with->error));
+    TN_TRY(TN_NEW(generation->arena, design->arrays, &found, generation->error));
     for (uint32_t t = 0; t < design->arrays; t++) {
         uint64_t elements = elements_of(&design->array[t]);
-        TN_TRY(tn_arena_alloc(with->arena, elements, sizeof **found, &found[t], with->error));
+        TN_TRY(tn_arena_alloc(generation->arena, elements, sizeof **found, &found[t], generation->error));
         tn_rtl_image_get(design, &design->array[t], &simulation->memories, found[t]);
     }
     answer->words = tn_rtl_image_elements(design);
-    answer->wrong_words = tn_rtl_image_differ(design, &simulation->memories, &with->last);
-    answer->relative_error = worst_error(with, found);
+    answer->wrong_words = tn_rtl_image_differ(design, &simulation->memories, &generation->last);
+    answer->relative_error = worst_error(generation, found);
     answer->cycles_simulated = simulation->total;
     answer->ok = answer->wrong_words == 0;
     for (uint32_t i = 0; i < answer->operations; i++) {
@@ -358,51 +365,55 @@ static tn_status compare(generator *with, const tn_rtl_simulation *simulation) {
         answer->operation[i].is_simulated = true;
         answer->ok = answer->ok && simulation->cycles[i] == answer->operation[i].cycles_predicted;
     }
-    return write_values(with, "results", false, found);
+    return write_values(generation, "results", false, found);
 }
 
 /* ---- the whole ---- */
 
-static tn_status tell_operations(generator *with) {
-    tn_rtl_answer *answer = with->answer;
-    answer->operations = with->layer.design.operations;
-    TN_TRY(tn_rtl_tell_memories(answer, &with->engine, with->request->device, with->arena, with->error));
-    answer->cycles_predicted = with->engine.cycles;
-    TN_TRY(TN_NEW(with->arena, answer->operations, &answer->operation, with->error));
+static tn_status tell_operations(generator *generation) {
+    tn_rtl_answer *answer = generation->answer;
+    answer->operations = generation->layer.design.operations;
+    TN_TRY(tn_rtl_tell_memories(answer, &generation->engine, generation->request->device, generation->arena,
+                                generation->error));
+    answer->cycles_predicted = generation->engine.cycles;
+    TN_TRY(TN_NEW(generation->arena, answer->operations, &answer->operation, generation->error));
     for (uint32_t i = 0; i < answer->operations; i++)
-        answer->operation[i] = (tn_rtl_line){.name = with->layer.design.operation[i].name,
-                                             .kind = tn_phase_names[with->layer.phase[i]],
-                                             .cycles_predicted = with->engine.step[i].cycles};
+        answer->operation[i] = (tn_rtl_line){.name = generation->layer.design.operation[i].name,
+                                             .kind = tn_phase_names[generation->layer.phase[i]],
+                                             .cycles_predicted = generation->engine.step[i].cycles};
     return TN_OK;
 }
 
-static tn_status run(generator *with) {
+static tn_status run(generator *generation) {
     tn_rtl_layer_options options;
-    const tn_rtl_request *r = with->request;
-    TN_TRY(find_layer(with));
-    TN_TRY(read_options(with, &options));
-    TN_TRY(tn_rtl_layer_make(with->of->program, with->of->weight->format == TN_DENSE, &options, with->arena,
-                             &with->layer, with->error));
-    TN_TRY(tn_rtl_compile(&with->layer.design, with->of->program->index_size, with->arena, &with->engine,
-                          with->error));
-    TN_TRY(tell_operations(with));
+    const tn_rtl_request *r = generation->request;
+    TN_TRY(find_layer(generation));
+    TN_TRY(read_options(generation, &options));
+    TN_TRY(tn_rtl_layer_make(generation->step_layer->program,
+                             generation->step_layer->weight->format == TN_DENSE, &options, generation->arena,
+                             &generation->layer, generation->error));
+    TN_TRY(tn_rtl_compile(&generation->layer.design, generation->step_layer->program->index_size,
+                          generation->arena, &generation->engine, generation->error));
+    TN_TRY(tell_operations(generation));
     tn_rtl_resources resources;
-    TN_TRY(tn_rtl_resources_count(&with->engine, r->device, &resources, with->error));
-    tn_rtl_tell_resources(with->answer, &resources, false);
-    TN_TRY(draw_values(with));
-    TN_TRY(put_inputs(with, &with->first));
-    TN_TRY(put_inputs(with, &with->last));
-    TN_TRY(tn_folder_make(r->folder, with->error));
-    TN_TRY(write_values(with, "operands", true, with->values));
-    TN_TRY(tn_rtl_reference_run(&with->layer.design, with->of->program->index_size, with->values, &with->last,
-                                with->error));
-    TN_TRY(tn_rtl_files_write(&with->engine, &with->first, &with->last, 1, r->folder, with->error));
+    TN_TRY(tn_rtl_resources_count(&generation->engine, r->device, &resources, generation->error));
+    tn_rtl_tell_resources(generation->answer, &resources, false);
+    TN_TRY(draw_values(generation));
+    TN_TRY(put_inputs(generation, &generation->first));
+    TN_TRY(put_inputs(generation, &generation->last));
+    TN_TRY(tn_folder_make(r->folder, generation->error));
+    TN_TRY(write_values(generation, "operands", true, generation->values));
+    TN_TRY(tn_rtl_reference_run(&generation->layer.design, generation->step_layer->program->index_size,
+                                generation->values, &generation->last, generation->error));
+    TN_TRY(tn_rtl_files_write(&generation->engine, &generation->first, &generation->last, 1, r->folder,
+                              generation->error));
     if (r->simulate) {
         tn_rtl_simulation simulation;
-        TN_TRY(simulate(r, &with->engine, with->arena, with->answer, &simulation, with->error));
-        TN_TRY(compare(with, &simulation));
+        TN_TRY(simulate(r, &generation->engine, generation->arena, generation->answer, &simulation,
+                        generation->error));
+        TN_TRY(compare(generation, &simulation));
     }
-    return r->synthesise ? synthesise(r, with->arena, with->answer, with->error) : TN_OK;
+    return r->synthesise ? synthesise(r, generation->arena, generation->answer, generation->error) : TN_OK;
 }
 
 /* A linear layer alone has layouts of its own, searched for it. */
@@ -417,8 +428,8 @@ tn_status tn_rtl_generate(const tn_rtl_request *request, tn_arena *arena, tn_rtl
                           tn_error *error) {
     TN_TRY(tn_rtl_check_buildable(request->step, request->build, is_linear(request), error));
     if (!is_linear(request)) return rtl_generate_step(request, arena, answer, error);
-    generator with = {.request = request, .arena = arena, .error = error, .answer = answer};
+    generator generation = {.request = request, .arena = arena, .error = error, .answer = answer};
     *answer = (tn_rtl_answer){
         .layer = request->layer, .folder = request->folder, .relative_error = NAN, .ok = true};
-    return run(&with);
+    return run(&generation);
 }

@@ -61,52 +61,52 @@ typedef struct {
     const tn_rtl_array *array;
     tn_rtl_strides strides;
     uint32_t axis;
-    uint64_t at;
+    uint64_t index;
 } slice;
 
 static slice slice_of(const tn_rtl_design *design, uint32_t array, const tn_rtl_look *look,
                       const uint64_t *word) {
-    slice of = {.array = &design->array[array], .axis = TN_RTL_NONE};
-    of.strides = tn_rtl_strides_of(&of.array->layout);
+    slice section = {.array = &design->array[array], .axis = TN_RTL_NONE};
+    section.strides = tn_rtl_strides_of(&section.array->layout);
     if (look && look->used) {
-        of.axis = look->axis;
-        of.at = word[look->slot];
+        section.axis = look->axis;
+        section.index = word[look->slot];
     }
-    return of;
+    return section;
 }
 
-static float *in_slice(const tn_rtl_design *design, const slice *of, uint64_t *x, uint32_t sliced,
+static float *in_slice(const tn_rtl_design *design, const slice *section, uint64_t *x, uint32_t sliced,
                        const tn_rtl_image *image) {
-    if (sliced != TN_RTL_NONE) x[sliced] = of->axis == TN_RTL_NONE ? 0 : of->at;
-    return element_at(design, of->array, &of->strides, x, image);
+    if (sliced != TN_RTL_NONE) x[sliced] = section->axis == TN_RTL_NONE ? 0 : section->index;
+    return element_at(design, section->array, &section->strides, x, image);
 }
 
 static void put_result(const tn_rtl_design *design, const tn_rtl_operation *operation, const uint64_t *word,
                        const double *values, tn_rtl_image *image) {
-    const slice to = slice_of(design, operation->result, &operation->look[2], word);
-    const tn_bank_layout *layout = &to.array->layout;
+    const slice section = slice_of(design, operation->result, &operation->look[2], word);
+    const tn_bank_layout *layout = &section.array->layout;
     uint64_t x[TN_BANK_LAYOUT_AXES] = {0};
     do {
         uint64_t i = 0;
-        if (to.axis != TN_RTL_NONE) x[to.axis] = to.at;
+        if (section.axis != TN_RTL_NONE) x[section.axis] = section.index;
         for (uint32_t k = 0; k < layout->axes; k++) i = i * layout->dims[k] + x[k];
-        *element_at(design, to.array, &to.strides, x, image) = (float)values[i];
-    } while (next(layout->dims, layout->axes, to.axis, x));
+        *element_at(design, section.array, &section.strides, x, image) = (float)values[i];
+    } while (next(layout->dims, layout->axes, section.axis, x));
 }
 
 /* What an operation that goes word by word does to one element. */
 static double by_word(const tn_rtl_design *design, const tn_rtl_operation *operation,
                       const tn_circuit *circuit, const double operand[3]) {
-    const tn_scalar_arithmetic *with = &tn_hardware_arithmetic;
+    const tn_scalar_arithmetic *arithmetic = &tn_hardware_arithmetic;
     double out[TN_CIRCUIT_OUTPUTS];
     if (operation->update)
-        return with->add(operand[0], -with->multiply((double)(float)design->rate, operand[1]));
+        return arithmetic->add(operand[0], -arithmetic->multiply((double)(float)design->rate, operand[1]));
     const double *constant = operation->pass->constant;
-    const tn_formula_inputs in = {.a = operand[0],
-                                  .b = operand[1],
-                                  .c = operand[2],
-                                  .k = {(double)(float)constant[0], (double)(float)constant[1]}};
-    tn_formula_run(&circuit->formula, with, &in, out);
+    const tn_formula_inputs inputs = {.a = operand[0],
+                                      .b = operand[1],
+                                      .c = operand[2],
+                                      .k = {(double)(float)constant[0], (double)(float)constant[1]}};
+    tn_formula_run(&circuit->formula, arithmetic, &inputs, out);
     return out[TN_CIRCUIT_Y];
 }
 
@@ -114,11 +114,11 @@ static double by_word(const tn_rtl_design *design, const tn_rtl_operation *opera
 static tn_status fill_padding(const tn_rtl_design *design, const tn_rtl_operation *operation,
                               const uint64_t *word, tn_rtl_image *image, tn_error *error) {
     const uint32_t array[] = {operation->left, operation->right, operation->extra};
-    const slice to = slice_of(design, operation->result, &operation->look[2], word);
-    const tn_bank_layout *layout = &to.array->layout;
+    const slice target = slice_of(design, operation->result, &operation->look[2], word);
+    const tn_bank_layout *layout = &target.array->layout;
     uint64_t x[TN_BANK_LAYOUT_AXES] = {0}, dims[TN_BANK_LAYOUT_AXES];
     uint32_t sliced = TN_RTL_NONE;
-    slice from[3];
+    slice source[3];
     bool reads[3] = {true, true, false};
     tn_circuit circuit;
     if (operation->pass) {
@@ -128,11 +128,11 @@ static tn_status fill_padding(const tn_rtl_design *design, const tn_rtl_operatio
     }
     for (int i = 0; i < 3; i++) {
         if (operation->look[i].used) sliced = operation->look[i].axis;
-        if (reads[i]) from[i] = slice_of(design, array[i], i < 2 ? &operation->look[i] : NULL, word);
+        if (reads[i]) source[i] = slice_of(design, array[i], i < 2 ? &operation->look[i] : NULL, word);
     }
     for (uint32_t k = 0; k < layout->axes; k++)
-        dims[k] =
-            tn_ceil_div(to.strides.words[k], to.strides.divide[k]) * to.strides.divide[k] * layout->word[k];
+        dims[k] = tn_ceil_div(target.strides.words[k], target.strides.divide[k]) * target.strides.divide[k] *
+                  layout->word[k];
     do {
         double operand[3] = {0};
         bool inside = true;
@@ -140,8 +140,8 @@ static tn_status fill_padding(const tn_rtl_design *design, const tn_rtl_operatio
             inside = inside && (k == sliced || x[k] < layout->dims[k]);
         if (inside) continue;
         for (int i = 0; i < 3; i++)
-            if (reads[i]) operand[i] = (double)*in_slice(design, &from[i], x, sliced, image);
-        *in_slice(design, &to, x, sliced, image) = (float)by_word(design, operation, &circuit, operand);
+            if (reads[i]) operand[i] = (double)*in_slice(design, &source[i], x, sliced, image);
+        *in_slice(design, &target, x, sliced, image) = (float)by_word(design, operation, &circuit, operand);
     } while (next(dims, layout->axes, sliced, x));
     return TN_OK;
 }

@@ -40,47 +40,48 @@ static uint32_t bits_for(uint32_t values) { /* to tell them apart; 0 for one */
 
 /* ---- tables ---- */
 
-static void begin_case(writer *to, const char *selector) {
-    tn_buffer_format(to->out, "  always_comb\n    case (%s)\n", selector);
+static void begin_case(writer *output, const char *selector) {
+    tn_buffer_format(output->out, "  always_comb\n    case (%s)\n", selector);
 }
 
-static void put_row(writer *to, uint64_t selector_bits, uint64_t row, const char *target, tn_rtl_bits *bits) {
-    tn_buffer_format(to->out, "      %" PRIu64 "'d%" PRIu64 ": %s = ", selector_bits, row, target);
-    tn_rtl_bits_literal(bits, to->out);
-    tn_buffer_text(to->out, ";\n");
+static void put_row(writer *output, uint64_t selector_bits, uint64_t row, const char *target,
+                    tn_rtl_bits *bits) {
+    tn_buffer_format(output->out, "      %" PRIu64 "'d%" PRIu64 ": %s = ", selector_bits, row, target);
+    tn_rtl_bits_literal(bits, output->out);
+    tn_buffer_text(output->out, ";\n");
 }
 
-static void end_case(writer *to, const char *target) {
-    tn_buffer_format(to->out, "      default: %s = 'x;\n    endcase\n", target);
+static void end_case(writer *output, const char *target) {
+    tn_buffer_format(output->out, "      default: %s = 'x;\n    endcase\n", target);
 }
 
-static void put_blocks(writer *to) {
-    const tn_rtl_engine *e = to->engine;
-    tn_buffer_format(to->out,
+static void put_blocks(writer *output) {
+    const tn_rtl_engine *e = output->engine;
+    tn_buffer_format(output->out,
                      "module %s_blocks (\n    input  logic [%" PRIu64 ":0] block,\n    output logic [%" PRIu64
                      ":0] first,\n    output logic [%" PRIu64 ":0] phases\n);\n",
-                     to->name, e->block_bits - 1, e->choice_bits - 1, e->phase_bits - 1);
-    begin_case(to, "block");
-    for (uint32_t i = 0; i < to->list->blocks; i++) {
+                     output->name, e->block_bits - 1, e->choice_bits - 1, e->phase_bits - 1);
+    begin_case(output, "block");
+    for (uint32_t i = 0; i < output->list->blocks; i++) {
         tn_rtl_bits bits = {0};
-        uint32_t pattern = to->list->block[i];
-        tn_rtl_bits_put(&bits, to->list->pattern[pattern].phases, e->phase_bits);
-        tn_rtl_bits_put(&bits, to->list->first[pattern], e->choice_bits);
-        put_row(to, e->block_bits, i, "{first, phases}", &bits);
+        uint32_t pattern = output->list->block[i];
+        tn_rtl_bits_put(&bits, output->list->pattern[pattern].phases, e->phase_bits);
+        tn_rtl_bits_put(&bits, output->list->first[pattern], e->choice_bits);
+        put_row(output, e->block_bits, i, "{first, phases}", &bits);
     }
-    end_case(to, "{first, phases}");
-    tn_buffer_text(to->out, "endmodule\n\n");
+    end_case(output, "{first, phases}");
+    tn_buffer_text(output->out, "endmodule\n\n");
 }
 
-static void put_words(writer *to) {
-    const tn_rtl_engine *e = to->engine;
-    tn_buffer_format(to->out,
+static void put_words(writer *output) {
+    const tn_rtl_engine *e = output->engine;
+    tn_buffer_format(output->out,
                      "module %s_words (\n    input  logic [%" PRIu64 ":0] choice,\n    output logic [%" PRIu64
                      ":0] used,\n    output logic [%" PRIu64 ":0] offset\n);\n",
-                     to->name, e->choice_bits - 1, e->banks - 1, e->banks * e->address_bits - 1);
-    begin_case(to, "choice");
-    for (uint32_t p = 0; p < to->list->count; p++) {
-        const tn_rtl_pattern *pattern = &to->list->pattern[p];
+                     output->name, e->choice_bits - 1, e->banks - 1, e->banks * e->address_bits - 1);
+    begin_case(output, "choice");
+    for (uint32_t p = 0; p < output->list->count; p++) {
+        const tn_rtl_pattern *pattern = &output->list->pattern[p];
         for (uint32_t phase = 0; phase < pattern->phases; phase++) {
             const tn_rtl_bank_word *word = &pattern->word[(size_t)phase * pattern->banks];
             tn_rtl_bits bits = {0};
@@ -88,30 +89,30 @@ static void put_words(writer *to) {
                 tn_rtl_bits_put(&bits, b < pattern->banks ? word[b].offset : 0, e->address_bits);
             for (uint64_t b = 0; b < e->banks; b++)
                 tn_rtl_bits_put(&bits, b < pattern->banks && word[b].used, 1);
-            put_row(to, e->choice_bits, to->list->first[p] + phase, "{used, offset}", &bits);
+            put_row(output, e->choice_bits, output->list->first[p] + phase, "{used, offset}", &bits);
         }
     }
-    end_case(to, "{used, offset}");
-    tn_buffer_text(to->out, "endmodule\n\n");
+    end_case(output, "{used, offset}");
+    tn_buffer_text(output->out, "endmodule\n\n");
 }
 
 /* ---- multiplexers ---- */
 
-static void add_source(multiplexer *to, uint32_t choice, uint32_t source) {
+static void add_source(multiplexer *output, uint32_t choice, uint32_t source) {
     uint32_t i = 0;
-    while (i < to->sources && to->source[i] != source) i++;
-    if (i == to->sources) to->source[to->sources++] = source;
-    to->taken[choice] = (uint16_t)i;
+    while (i < output->sources && output->source[i] != source) i++;
+    if (i == output->sources) output->source[output->sources++] = source;
+    output->taken[choice] = (uint16_t)i;
 }
 
-static tn_status make_multiplexers(writer *to) {
-    const tn_rtl_engine *e = to->engine;
-    const tn_rtl_patterns *list = to->list;
-    TN_TRY(TN_NEW(to->arena, to->outputs, &to->output, NULL));
-    for (uint32_t n = 0; n < to->outputs; n++) {
-        multiplexer *m = &to->output[n];
-        TN_TRY(TN_NEW(to->arena, list->choices, &m->source, NULL));
-        TN_TRY(TN_NEW(to->arena, list->choices, &m->taken, NULL));
+static tn_status make_multiplexers(writer *output) {
+    const tn_rtl_engine *e = output->engine;
+    const tn_rtl_patterns *list = output->list;
+    TN_TRY(TN_NEW(output->arena, output->outputs, &output->output, NULL));
+    for (uint32_t n = 0; n < output->outputs; n++) {
+        multiplexer *m = &output->output[n];
+        TN_TRY(TN_NEW(output->arena, list->choices, &m->source, NULL));
+        TN_TRY(TN_NEW(output->arena, list->choices, &m->taken, NULL));
         for (uint32_t c = 0; c < list->choices; c++) m->taken[c] = NOTHING;
     }
     for (uint32_t p = 0; p < list->count; p++)
@@ -119,8 +120,8 @@ static tn_status make_multiplexers(writer *to) {
             const tn_rtl_lane *lane = &list->pattern[p].lane[n];
             uint32_t element = (uint32_t)(lane->word * e->word + lane->element);
             if (lane->present)
-                add_source(&to->output[to->spread ? element : n], list->first[p] + lane->phase,
-                           to->spread ? n : element);
+                add_source(&output->output[output->spread ? element : n], list->first[p] + lane->phase,
+                           output->spread ? n : element);
         }
     return TN_OK;
 }
@@ -133,99 +134,100 @@ uint64_t tn_rtl_port_sources(const tn_rtl_engine *engine, tn_rtl_port port, uint
         for (uint32_t n = 0; n < list->pattern[p].lanes; n++) {
             const tn_rtl_lane *lane = &list->pattern[p].lane[n];
             uint64_t element = lane->word * engine->word + lane->element;
-            uint64_t from = port == TN_RTL_RESULT ? n : element, to = port == TN_RTL_RESULT ? element : n;
-            if (!lane->present || to != output || seen[from / 8] >> from % 8 & 1) continue;
-            seen[from / 8] |= (uint8_t)(1 << from % 8);
+            uint64_t begin = port == TN_RTL_RESULT ? n : element, end = port == TN_RTL_RESULT ? element : n;
+            if (!lane->present || end != output || seen[begin / 8] >> begin % 8 & 1) continue;
+            seen[begin / 8] |= (uint8_t)(1 << begin % 8);
             sources++;
         }
     return sources;
 }
 
-/* A tree over sources from..from + 2^bits - 1, the row's bit `at` + bits - 1 at its root. */
-static void put_tree(writer *to, const multiplexer *m, uint32_t from, uint32_t bits, uint64_t at) {
-    const char *input = to->spread ? "lane" : "words";
+/* A tree over sources from..from + 2^bits - 1, the row's bit `index` + bits - 1 at its root. */
+static void put_tree(writer *output, const multiplexer *m, uint32_t begin, uint32_t bits, uint64_t index) {
+    const char *input = output->spread ? "lane" : "words";
     if (bits == 0) {
-        tn_buffer_format(to->out, "%s[%" PRIu32 "+:32]", input, 32 * m->source[from]);
+        tn_buffer_format(output->out, "%s[%" PRIu32 "+:32]", input, 32 * m->source[begin]);
         return;
     }
     uint32_t half = UINT32_C(1) << (bits - 1);
-    if (from + half >= m->sources) { /* the upper half is empty */
-        put_tree(to, m, from, bits - 1, at);
+    if (begin + half >= m->sources) { /* the upper half is empty */
+        put_tree(output, m, begin, bits - 1, index);
         return;
     }
-    tn_buffer_format(to->out, "(row[%" PRIu64 "] ? ", at + bits - 1);
-    put_tree(to, m, from + half, bits - 1, at);
-    tn_buffer_text(to->out, " : ");
-    put_tree(to, m, from, bits - 1, at);
-    tn_buffer_text(to->out, ")");
+    tn_buffer_format(output->out, "(row[%" PRIu64 "] ? ", index + bits - 1);
+    put_tree(output, m, begin + half, bits - 1, index);
+    tn_buffer_text(output->out, " : ");
+    put_tree(output, m, begin, bits - 1, index);
+    tn_buffer_text(output->out, ")");
 }
 
 /* The row of a choice: by output whether it takes anything, then by output the number of its source. */
-static uint64_t row_bits(const writer *to) {
-    uint64_t bits = to->outputs;
-    for (uint32_t n = 0; n < to->outputs; n++) bits += bits_for(to->output[n].sources);
+static uint64_t row_bits(const writer *output) {
+    uint64_t bits = output->outputs;
+    for (uint32_t n = 0; n < output->outputs; n++) bits += bits_for(output->output[n].sources);
     return bits;
 }
 
-static void put_rows(writer *to) {
-    begin_case(to, "choice");
-    for (uint32_t c = 0; c < to->list->choices; c++) {
+static void put_rows(writer *output) {
+    begin_case(output, "choice");
+    for (uint32_t c = 0; c < output->list->choices; c++) {
         tn_rtl_bits bits = {0};
-        for (uint32_t n = 0; n < to->outputs; n++)
-            tn_rtl_bits_put(&bits, to->output[n].taken[c] != NOTHING, 1);
-        for (uint32_t n = 0; n < to->outputs; n++) {
-            const multiplexer *m = &to->output[n];
+        for (uint32_t n = 0; n < output->outputs; n++)
+            tn_rtl_bits_put(&bits, output->output[n].taken[c] != NOTHING, 1);
+        for (uint32_t n = 0; n < output->outputs; n++) {
+            const multiplexer *m = &output->output[n];
             tn_rtl_bits_put(&bits, m->taken[c] == NOTHING ? 0 : m->taken[c], bits_for(m->sources));
         }
-        put_row(to, to->engine->choice_bits, c, "next", &bits);
+        put_row(output, output->engine->choice_bits, c, "next", &bits);
     }
-    end_case(to, "next");
+    end_case(output, "next");
 }
 
-static void put_multiplexers(writer *to, const char *module, const char *input, uint64_t inputs,
+static void put_multiplexers(writer *file, const char *module, const char *input, uint64_t inputs,
                              const char *taken, const char *output) {
-    uint64_t bits = row_bits(to), at = to->outputs;
-    tn_buffer_format(to->out,
+    uint64_t bits = row_bits(file), index = file->outputs;
+    tn_buffer_format(file->out,
                      "module %s_%s (\n    input  logic clk,\n    input  logic [%" PRIu64
                      ":0] choice,  // of the next cycle\n    input  logic [%" PRIu64
                      ":0] %s,\n    output logic [%" PRIu32 ":0] %s,\n    output logic [%" PRIu32
                      ":0] %s\n);\n",
-                     to->name, module, to->engine->choice_bits - 1, 32 * inputs - 1, input, to->outputs - 1,
-                     taken, 32 * to->outputs - 1, output);
-    tn_buffer_format(to->out, "  logic [%" PRIu64 ":0] row, next;\n", bits - 1);
-    put_rows(to);
-    tn_buffer_format(to->out, "  always_ff @(posedge clk) row <= next;\n  assign %s = row[%" PRIu32 ":0];\n",
-                     taken, to->outputs - 1);
-    for (uint32_t n = 0; n < to->outputs; n++) {
-        const multiplexer *m = &to->output[n];
-        tn_buffer_format(to->out, "  assign %s[%" PRIu32 "+:32] = ", output, 32 * n);
+                     file->name, module, file->engine->choice_bits - 1, 32 * inputs - 1, input,
+                     file->outputs - 1, taken, 32 * file->outputs - 1, output);
+    tn_buffer_format(file->out, "  logic [%" PRIu64 ":0] row, next;\n", bits - 1);
+    put_rows(file);
+    tn_buffer_format(file->out,
+                     "  always_ff @(posedge clk) row <= next;\n  assign %s = row[%" PRIu32 ":0];\n", taken,
+                     file->outputs - 1);
+    for (uint32_t n = 0; n < file->outputs; n++) {
+        const multiplexer *m = &file->output[n];
+        tn_buffer_format(file->out, "  assign %s[%" PRIu32 "+:32] = ", output, 32 * n);
         if (m->sources == 0)
-            tn_buffer_text(to->out, "'0");
+            tn_buffer_text(file->out, "'0");
         else
-            put_tree(to, m, 0, bits_for(m->sources), at);
-        at += bits_for(m->sources);
-        tn_buffer_text(to->out, ";\n");
+            put_tree(file, m, 0, bits_for(m->sources), index);
+        index += bits_for(m->sources);
+        tn_buffer_text(file->out, ";\n");
     }
-    tn_buffer_text(to->out, "endmodule\n\n");
+    tn_buffer_text(file->out, "endmodule\n\n");
 }
 
 static tn_status put_port(const tn_rtl_engine *e, tn_rtl_port port, tn_arena *arena, tn_buffer *out) {
     uint64_t lanes = tn_rtl_port_lanes(e, port), elements = e->banks * e->word;
     bool spread = port == TN_RTL_RESULT;
-    writer to = {.engine = e,
-                 .list = &e->port[port],
-                 .name = port_names[port],
-                 .spread = spread,
-                 .arena = arena,
-                 .outputs = (uint32_t)(spread ? elements : lanes),
-                 .out = out};
-    put_blocks(&to);
-    put_words(&to);
-    TN_TRY(make_multiplexers(&to));
+    writer output = {.engine = e,
+                     .list = &e->port[port],
+                     .name = port_names[port],
+                     .spread = spread,
+                     .arena = arena,
+                     .outputs = (uint32_t)(spread ? elements : lanes),
+                     .out = out};
+    put_blocks(&output);
+    put_words(&output);
+    TN_TRY(make_multiplexers(&output));
     if (spread)
-        put_multiplexers(&to, "spread", "lane", lanes, "enable", "words");
+        put_multiplexers(&output, "spread", "lane", lanes, "enable", "words");
     else
-        put_multiplexers(&to, "deal", "words", elements, "taken", "lane");
+        put_multiplexers(&output, "deal", "words", elements, "taken", "lane");
     return TN_OK;
 }
 

@@ -33,11 +33,11 @@ tn_status tn_rtl_tensor_layout(const tn_program *program, const tn_program_tenso
 }
 
 tn_rtl_cut tn_rtl_cut_of(const tn_product_layout *product, int group) {
-    const tn_group_cut *from = &product->cut[group];
+    const tn_group_cut *source = &product->cut[group];
     tn_rtl_cut cut = {{TN_RTL_NONE, TN_RTL_NONE}, {1, 1}};
-    for (uint32_t k = 0; k < from->indices; k++) {
-        cut.index[k] = from->index[k];
-        cut.edge[k] = from->edge[k];
+    for (uint32_t k = 0; k < source->indices; k++) {
+        cut.index[k] = source->index[k];
+        cut.edge[k] = source->edge[k];
     }
     return cut;
 }
@@ -74,29 +74,29 @@ static uint32_t operands_of(const tn_rtl_design *design, const tn_rtl_operation 
     return count;
 }
 
-static void touch(placer *with, uint32_t array, uint32_t operation, bool reads) {
-    life *of = &with->life[array];
-    if (!of->lives) {
-        *of = (life){.first = reads ? 0 : operation, .last = reads ? END : operation, .lives = true};
-    } else if (operation > of->last) {
-        of->last = operation;
+static void touch(placer *placement, uint32_t array, uint32_t operation, bool reads) {
+    life *lifetime = &placement->life[array];
+    if (!lifetime->lives) {
+        *lifetime = (life){.first = reads ? 0 : operation, .last = reads ? END : operation, .lives = true};
+    } else if (operation > lifetime->last) {
+        lifetime->last = operation;
     }
 }
 
 /* What is read before anything writes it is there from the beginning, and again when the program runs again; what is not
  * read behind its last write is a result. A price knows both. */
-static void find_lives(placer *with) {
-    const tn_rtl_design *design = with->design;
+static void find_lives(placer *placement) {
+    const tn_rtl_design *design = placement->design;
     for (uint32_t i = 0; i < design->operations; i++) {
         const tn_rtl_operation *operation = &design->operation[i];
         uint32_t list[TN_RTL_READS], count = operands_of(design, operation, list);
-        for (uint32_t k = 0; k < count; k++) touch(with, list[k], i, true);
-        if (tn_rtl_writes(operation)) touch(with, stored(design, operation->result), i, false);
+        for (uint32_t k = 0; k < count; k++) touch(placement, list[k], i, true);
+        if (tn_rtl_writes(operation)) touch(placement, stored(design, operation->result), i, false);
     }
-    for (uint32_t i = 0; i < design->operations && !with->how->priced; i++) {
+    for (uint32_t i = 0; i < design->operations && !placement->how->priced; i++) {
         const tn_rtl_operation *operation = &design->operation[i];
-        life *of = &with->life[stored(design, operation->result)];
-        if (tn_rtl_writes(operation) && of->last == i) of->last = END;
+        life *lifetime = &placement->life[stored(design, operation->result)];
+        if (tn_rtl_writes(operation) && lifetime->last == i) lifetime->last = END;
     }
 }
 
@@ -116,29 +116,30 @@ static bool has_form(const tn_rtl_memory *memory, const tn_rtl_strides *strides)
 }
 
 /* Memories that the array may not lie in: those of placed arrays that some operation reads beside it. */
-static void find_taken(const placer *with, uint32_t array, bool *taken) {
-    const tn_rtl_design *design = with->design;
+static void find_taken(const placer *placement, uint32_t array, bool *taken) {
+    const tn_rtl_design *design = placement->design;
     memset(taken, 0, TN_RTL_MEMORIES_MOST * sizeof *taken);
     for (uint32_t i = 0; i < design->operations; i++) {
         uint32_t list[TN_RTL_READS], count = operands_of(design, &design->operation[i], list);
         bool reads = false;
         for (uint32_t k = 0; k < count; k++) reads = reads || list[k] == array;
         for (uint32_t k = 0; k < count && reads; k++)
-            if (list[k] != array && with->life[list[k]].placed) taken[with->array[list[k]].memory] = true;
+            if (list[k] != array && placement->life[list[k]].placed)
+                taken[placement->array[list[k]].memory] = true;
     }
 }
 
 /* The first words of the memory that are free while the array lives; words that none holds lie behind all others. */
-static uint64_t free_base(const placer *with, uint32_t memory, uint32_t array) {
-    const life *mine = &with->life[array];
+static uint64_t free_base(const placer *placement, uint32_t memory, uint32_t array) {
+    const life *mine = &placement->life[array];
     uint64_t base = 0;
     for (bool moved = true; moved;) {
         moved = false;
-        for (uint32_t a = 0; a < with->design->arrays; a++) {
-            const life *other = &with->life[a];
-            if (!other->placed || with->array[a].memory != memory || !meet(mine, other)) continue;
-            const uint64_t end = with->array[a].base + other->depth;
-            if (base >= end || with->array[a].base >= base + mine->depth) continue;
+        for (uint32_t a = 0; a < placement->design->arrays; a++) {
+            const life *other = &placement->life[a];
+            if (!other->placed || placement->array[a].memory != memory || !meet(mine, other)) continue;
+            const uint64_t end = placement->array[a].base + other->depth;
+            if (base >= end || placement->array[a].base >= base + mine->depth) continue;
             base = end;
             moved = true;
         }
@@ -146,91 +147,93 @@ static uint64_t free_base(const placer *with, uint32_t memory, uint32_t array) {
     return base;
 }
 
-static tn_status place_array(placer *with, uint32_t a) {
-    const tn_rtl_strides strides = tn_rtl_strides_of(&with->array[a].layout);
-    tn_rtl_design *design = with->design;
-    tn_rtl_array *array = &with->array[a];
+static tn_status place_array(placer *placement, uint32_t a) {
+    const tn_rtl_strides strides = tn_rtl_strides_of(&placement->array[a].layout);
+    tn_rtl_design *design = placement->design;
+    tn_rtl_array *array = &placement->array[a];
     bool taken[TN_RTL_MEMORIES_MOST];
     uint32_t m = 0;
-    find_taken(with, a, taken);
+    find_taken(placement, a, taken);
     for (; m < design->memories; m++) {
-        if (taken[m] || !has_form(&with->memory[m], &strides)) continue;
-        array->base = free_base(with, m, a);
-        if (!with->memory[m].of_price || array->base + strides.depth <= with->memory[m].depth) break;
+        if (taken[m] || !has_form(&placement->memory[m], &strides)) continue;
+        array->base = free_base(placement, m, a);
+        if (!placement->memory[m].of_price || array->base + strides.depth <= placement->memory[m].depth)
+            break;
     }
     if (m == TN_RTL_MEMORIES_MOST)
-        return tn_fail(with->error, TN_INPUT, "more than %d memories are wanted", TN_RTL_MEMORIES_MOST);
+        return tn_fail(placement->error, TN_INPUT, "more than %d memories are wanted", TN_RTL_MEMORIES_MOST);
     if (m == design->memories) {
-        with->memory[m] = (tn_rtl_memory){.holds = array->name,
-                                          .banks = strides.banks,
-                                          .second = strides.banks / strides.first,
-                                          .word = strides.elements,
-                                          .style = with->how->style};
+        placement->memory[m] = (tn_rtl_memory){.holds = array->name,
+                                               .banks = strides.banks,
+                                               .second = strides.banks / strides.first,
+                                               .word = strides.elements,
+                                               .style = placement->how->style};
         array->base = 0;
         design->memories++;
     }
     array->memory = m;
-    if (array->base + strides.depth > with->memory[m].depth)
-        with->memory[m].depth = array->base + strides.depth;
-    with->life[a].placed = true;
+    if (array->base + strides.depth > placement->memory[m].depth)
+        placement->memory[m].depth = array->base + strides.depth;
+    placement->life[a].placed = true;
     return TN_OK;
 }
 
 /* ---- the price's places ---- */
 
-static tn_status take_memories(placer *with) {
-    const tn_handover *priced = with->how->priced;
+static tn_status take_memories(placer *placement) {
+    const tn_handover *priced = placement->how->priced;
     if (priced->memories > TN_RTL_MEMORIES_MOST)
-        return tn_fail(with->error, TN_INPUT, "%" PRIu32 " memories; the templates take at most %d",
+        return tn_fail(placement->error, TN_INPUT, "%" PRIu32 " memories; the templates take at most %d",
                        priced->memories, TN_RTL_MEMORIES_MOST);
     for (uint32_t m = 0; m < priced->memories; m++) {
-        const tn_handed_memory *from = &priced->memory[m];
-        with->memory[m] = (tn_rtl_memory){.holds = from->holds,
-                                          .of_price = true,
-                                          .banks = from->banks,
-                                          .word = from->row_elements / from->banks,
-                                          .depth = from->depth,
-                                          .style = from->style};
+        const tn_handed_memory *source = &priced->memory[m];
+        placement->memory[m] = (tn_rtl_memory){.holds = source->holds,
+                                               .of_price = true,
+                                               .banks = source->banks,
+                                               .word = source->row_elements / source->banks,
+                                               .depth = source->depth,
+                                               .style = source->style};
     }
-    with->design->memories = priced->memories;
+    placement->design->memories = priced->memories;
     return TN_OK;
 }
 
-static tn_status take_place(placer *with, const tn_handed_array *from, uint32_t a) {
-    tn_rtl_array *array = &with->array[a];
+static tn_status take_place(placer *placement, const tn_handed_array *source, uint32_t a) {
+    tn_rtl_array *array = &placement->array[a];
     const tn_rtl_strides strides = tn_rtl_strides_of(&array->layout);
-    if (from->memory == TN_HANDED_NONE || !has_form(&with->memory[from->memory], &strides))
-        return tn_fail(with->error, TN_INPUT,
+    if (source->memory == TN_HANDED_NONE || !has_form(&placement->memory[source->memory], &strides))
+        return tn_fail(placement->error, TN_INPUT,
                        "%s lies in words that its memory has not; no template builds that", array->name);
-    if (with->life[a].depth > from->rows)
-        return tn_fail(with->error, TN_INPUT,
+    if (placement->life[a].depth > source->rows)
+        return tn_fail(placement->error, TN_INPUT,
                        "%s takes %" PRIu64 " rows of its memory, and is priced for %" PRIu64, array->name,
-                       with->life[a].depth, from->rows);
-    array->memory = from->memory;
-    array->base = from->offset;
-    with->life[a].placed = true;
+                       placement->life[a].depth, source->rows);
+    array->memory = source->memory;
+    array->base = source->offset;
+    placement->life[a].placed = true;
     return TN_OK;
 }
 
-static tn_status take_places(placer *with) {
-    const tn_handover *priced = with->how->priced;
-    TN_TRY(take_memories(with));
+static tn_status take_places(placer *placement) {
+    const tn_handover *priced = placement->how->priced;
+    TN_TRY(take_memories(placement));
     for (uint32_t i = 0; i < priced->arrays; i++)
-        if (with->how->array_of[i] != TN_RTL_NONE)
-            TN_TRY(take_place(with, &priced->array[i], with->how->array_of[i]));
+        if (placement->how->array_of[i] != TN_RTL_NONE)
+            TN_TRY(take_place(placement, &priced->array[i], placement->how->array_of[i]));
     return TN_OK;
 }
 
 /* No two arrays in one place while both are wanted. */
-static tn_status check_lives(const placer *with) {
-    for (uint32_t a = 0; a < with->design->arrays; a++)
-        for (uint32_t b = 0; b < a && with->life[a].placed; b++) {
-            const tn_rtl_array *one = &with->array[a], *other = &with->array[b];
-            if (!with->life[b].placed || one->memory != other->memory ||
-                one->base >= other->base + with->life[b].depth ||
-                other->base >= one->base + with->life[a].depth || !meet(&with->life[a], &with->life[b]))
+static tn_status check_lives(const placer *placement) {
+    for (uint32_t a = 0; a < placement->design->arrays; a++)
+        for (uint32_t b = 0; b < a && placement->life[a].placed; b++) {
+            const tn_rtl_array *one = &placement->array[a], *other = &placement->array[b];
+            if (!placement->life[b].placed || one->memory != other->memory ||
+                one->base >= other->base + placement->life[b].depth ||
+                other->base >= one->base + placement->life[a].depth ||
+                !meet(&placement->life[a], &placement->life[b]))
                 continue;
-            return tn_fail(with->error, TN_INPUT, "%s and %s lie in one place, and are wanted at once",
+            return tn_fail(placement->error, TN_INPUT, "%s and %s lie in one place, and are wanted at once",
                            other->name, one->name);
         }
     return TN_OK;
@@ -238,25 +241,26 @@ static tn_status check_lives(const placer *with) {
 
 tn_status tn_rtl_place_arrays(tn_rtl_design *design, tn_rtl_array *array, const tn_rtl_placing *how,
                               tn_arena *arena, tn_error *error) {
-    placer with = {.design = design, .how = how, .array = array, .error = error};
-    TN_TRY(TN_NEW(arena, TN_RTL_MEMORIES_MOST, &with.memory, error));
-    TN_TRY(TN_NEW(arena, design->arrays, &with.life, error));
-    design->memory = with.memory;
-    find_lives(&with);
+    placer placement = {.design = design, .how = how, .array = array, .error = error};
+    TN_TRY(TN_NEW(arena, TN_RTL_MEMORIES_MOST, &placement.memory, error));
+    TN_TRY(TN_NEW(arena, design->arrays, &placement.life, error));
+    design->memory = placement.memory;
+    find_lives(&placement);
     for (uint32_t a = 0; a < design->arrays; a++)
-        with.life[a].depth = tn_rtl_strides_of(&array[a].layout).depth;
-    if (how->priced) TN_TRY(take_places(&with));
+        placement.life[a].depth = tn_rtl_strides_of(&array[a].layout).depth;
+    if (how->priced) TN_TRY(take_places(&placement));
     for (uint32_t a = 0; a < design->arrays; a++)
-        if (!array[a].view_of && !with.life[a].placed) TN_TRY(place_array(&with, a));
-    TN_TRY(check_lives(&with));
+        if (!array[a].view_of && !placement.life[a].placed) TN_TRY(place_array(&placement, a));
+    TN_TRY(check_lives(&placement));
     for (uint32_t a = 0; a < design->arrays; a++) {
         if (!array[a].view_of) continue;
         array[a].memory = array[array[a].view_of - 1].memory;
         array[a].base = array[array[a].view_of - 1].base;
     }
     for (uint32_t m = 0; m < design->memories; m++)
-        if (with.memory[m].style == TN_STYLE_AUTO)
-            with.memory[m].style = tn_memory_style_auto(TN_RTL_ELEMENT_BITS * with.memory[m].word,
-                                                        with.memory[m].depth, how->lutram_bits_most);
+        if (placement.memory[m].style == TN_STYLE_AUTO)
+            placement.memory[m].style =
+                tn_memory_style_auto(TN_RTL_ELEMENT_BITS * placement.memory[m].word,
+                                     placement.memory[m].depth, how->lutram_bits_most);
     return TN_OK;
 }

@@ -8,7 +8,7 @@
 typedef struct {
     const tn_rtl_design *design;
     const uint64_t *index_size;
-    const tn_scalar_arithmetic *with;
+    const tn_scalar_arithmetic *arithmetic;
     const tn_rtl_sample *sample;
     double *const *values;
     double *scalars;
@@ -26,11 +26,11 @@ static uint64_t stride_of(const tn_rtl_array *array, uint32_t index) {
 }
 
 /* The operand's first element: of the whole array, or where the sample says. */
-static double *operand(const walker *of, uint32_t array, const tn_rtl_look *look) {
-    double *values = of->values[array];
-    return look->used
-               ? values + of->sample->word[look->slot] * stride_of_axis(&of->design->array[array], look->axis)
-               : values;
+static double *operand(const walker *walk, uint32_t array, const tn_rtl_look *look) {
+    double *values = walk->values[array];
+    return look->used ? values + walk->sample->word[look->slot] *
+                                     stride_of_axis(&walk->design->array[array], look->axis)
+                      : values;
 }
 
 /* ---- products ---- */
@@ -82,68 +82,71 @@ static nest nest_of(const walker *walk, const tn_rtl_operation *operation) {
 }
 
 /* The group of terms from x on along the cut indices: a tree over `terms` products, those beyond an index zero. */
-static double group_sum(const walker *walk, const nest *of, const double *left, const double *right,
+static double group_sum(const walker *walk, const nest *loops, const double *left, const double *right,
                         const uint64_t *x) {
     double node[2 * TN_RTL_LANES_MOST];
-    const loop *first = &of->inner[0], *second = &of->inner[1];
+    const loop *first = &loops->inner[0], *second = &loops->inner[1];
     uint64_t terms = walk->design->terms;
     for (uint64_t t = 0; t < terms; t++) {
-        uint64_t u = t / of->cut[1], v = t % of->cut[1];
-        bool present = u < of->cut[0] && x[0] + u < first->size && x[1] + v < second->size;
+        uint64_t u = t / loops->cut[1], v = t % loops->cut[1];
+        bool present = u < loops->cut[0] && x[0] + u < first->size && x[1] + v < second->size;
         double a = present ? left[u * first->stride[0] + v * second->stride[0]] : 0,
                b = present ? right[u * first->stride[1] + v * second->stride[1]] : 0;
-        node[terms + t] = walk->with->multiply(a, b);
+        node[terms + t] = walk->arithmetic->multiply(a, b);
     }
-    for (uint64_t t = terms; t-- > 1;) node[t] = walk->with->add(node[2 * t], node[2 * t + 1]);
+    for (uint64_t t = terms; t-- > 1;) node[t] = walk->arithmetic->add(node[2 * t], node[2 * t + 1]);
     return node[1];
 }
 
-static double sum(const walker *walk, const nest *of, const double *left, const double *right) {
+static double sum(const walker *walk, const nest *loops, const double *left, const double *right) {
     uint64_t x[TN_BANK_LAYOUT_AXES + 2] = {0};
     double total = 0;
     for (;;) {
         const double *a = left, *b = right;
-        for (uint32_t i = 0; i < of->inners; i++) {
-            a += x[i] * of->inner[i].stride[0];
-            b += x[i] * of->inner[i].stride[1];
+        for (uint32_t i = 0; i < loops->inners; i++) {
+            a += x[i] * loops->inner[i].stride[0];
+            b += x[i] * loops->inner[i].stride[1];
         }
-        total = walk->with->add(total, group_sum(walk, of, a, b, x));
+        total = walk->arithmetic->add(total, group_sum(walk, loops, a, b, x));
         uint32_t i = 0;
-        for (; i < of->inners; i++) {
-            x[i] += i < 2 ? of->cut[i] : 1;
-            if (x[i] < of->inner[i].size) break;
+        for (; i < loops->inners; i++) {
+            x[i] += i < 2 ? loops->cut[i] : 1;
+            if (x[i] < loops->inner[i].size) break;
             x[i] = 0;
         }
-        if (i == of->inners) return total;
+        if (i == loops->inners) return total;
     }
 }
 
 /* The result as it is written: the stages of the product's write-back. */
 static double write_back(const walker *walk, const tn_rtl_operation *operation, double value,
                          const uint64_t added[TN_RTL_ADDED]) {
-    const tn_rtl_write_back *of = &operation->write_back;
-    if (tn_rtl_adds(operation, 0)) value = walk->with->add(value, walk->values[of->added[0]][added[0]]);
-    if (of->stages & TN_RTL_STAGE_POSITIVE) value = walk->with->greater(value, 0, value, 0);
-    if (tn_rtl_adds(operation, 1)) value = walk->with->add(value, walk->values[of->added[1]][added[1]]);
+    const tn_rtl_write_back *back = &operation->write_back;
+    if (tn_rtl_adds(operation, 0))
+        value = walk->arithmetic->add(value, walk->values[back->added[0]][added[0]]);
+    if (back->stages & TN_RTL_STAGE_POSITIVE) value = walk->arithmetic->greater(value, 0, value, 0);
+    if (tn_rtl_adds(operation, 1))
+        value = walk->arithmetic->add(value, walk->values[back->added[1]][added[1]]);
     return value;
 }
 
 static void run_product(const walker *walk, const tn_rtl_operation *operation) {
-    nest of = nest_of(walk, operation);
+    nest loops = nest_of(walk, operation);
     const double *left = operand(walk, operation->left, &operation->look[0]),
                  *right = operand(walk, operation->right, &operation->look[1]);
     double *result = operand(walk, operation->result, &operation->look[2]);
     uint64_t x[TN_BANK_LAYOUT_AXES * 3] = {0};
     for (;;) {
-        uint64_t at[3] = {0}, added[TN_RTL_ADDED] = {0};
-        for (uint32_t i = 0; i < of.outers; i++) {
-            for (int k = 0; k < 3; k++) at[k] += x[i] * of.outer[i].stride[k];
-            for (int k = 0; k < TN_RTL_ADDED; k++) added[k] += x[i] * of.outer[i].added[k];
+        uint64_t entry[3] = {0}, added[TN_RTL_ADDED] = {0};
+        for (uint32_t i = 0; i < loops.outers; i++) {
+            for (int k = 0; k < 3; k++) entry[k] += x[i] * loops.outer[i].stride[k];
+            for (int k = 0; k < TN_RTL_ADDED; k++) added[k] += x[i] * loops.outer[i].added[k];
         }
-        result[at[2]] = write_back(walk, operation, sum(walk, &of, left + at[0], right + at[1]), added);
-        uint32_t i = of.outers;
+        result[entry[2]] =
+            write_back(walk, operation, sum(walk, &loops, left + entry[0], right + entry[1]), added);
+        uint32_t i = loops.outers;
         while (i-- > 0) {
-            if (++x[i] < of.outer[i].size) break;
+            if (++x[i] < loops.outer[i].size) break;
             x[i] = 0;
         }
         if (i == UINT32_MAX) return;
@@ -156,7 +159,8 @@ static void run_update(const walker *walk, const tn_rtl_operation *operation) {
     for (uint32_t k = 0; k < layout->axes; k++) elements *= layout->dims[k];
     double *w = walk->values[operation->left], rate = (double)(float)walk->design->rate;
     const double *g = walk->values[operation->right];
-    for (uint64_t i = 0; i < elements; i++) w[i] = walk->with->add(w[i], -walk->with->multiply(rate, g[i]));
+    for (uint64_t i = 0; i < elements; i++)
+        w[i] = walk->arithmetic->add(w[i], -walk->arithmetic->multiply(rate, g[i]));
 }
 
 /* ---- passes ---- */
@@ -173,81 +177,83 @@ typedef struct {
 } pass_run;
 
 /* Sums of the columns from `column` on, as many as lanes: a tree; the columns beyond the limit do not count. */
-static double word_sum(const pass_run *of, const double *term, uint64_t lanes) {
+static double word_sum(const pass_run *run, const double *term, uint64_t lanes) {
     double node[2 * TN_CIRCUIT_LANES_MOST];
-    const tn_scalar_arithmetic *with = of->walk->with;
+    const tn_scalar_arithmetic *arithmetic = run->walk->arithmetic;
     for (uint64_t n = 0; n < lanes; n++) node[lanes + n] = term[n];
     for (uint64_t n = lanes; n-- > 1;)
-        node[n] = of->circuit.greatest
-                      ? with->greater(node[2 * n], node[2 * n + 1], node[2 * n], node[2 * n + 1])
-                      : with->add(node[2 * n], node[2 * n + 1]);
+        node[n] = run->circuit.greatest
+                      ? arithmetic->greater(node[2 * n], node[2 * n + 1], node[2 * n], node[2 * n + 1])
+                      : arithmetic->add(node[2 * n], node[2 * n + 1]);
     return node[1];
 }
 
-static double *element(const pass_run *of, int which, const uint64_t *row, uint64_t column) {
-    double *at = of->array[which];
-    if (!at) return NULL;
-    for (uint32_t k = 0; k < of->operation->pass->row_indices; k++) at += row[k] * of->row_stride[which][k];
-    return at + column * of->column_stride[which];
+static double *element(const pass_run *run, int which, const uint64_t *row, uint64_t column) {
+    double *entry = run->array[which];
+    if (!entry) return NULL;
+    for (uint32_t k = 0; k < run->operation->pass->row_indices; k++)
+        entry += row[k] * run->row_stride[which][k];
+    return entry + column * run->column_stride[which];
 }
 
 /* One trip: `lanes` columns of a row. */
-static void run_trip(pass_run *of, const uint64_t *row, uint64_t number, uint64_t column, double total[2]) {
-    const tn_rtl_pass *pass = of->operation->pass;
-    const tn_scalar_arithmetic *with = of->walk->with;
-    uint64_t lanes = of->walk->design->vector;
-    bool rows_alone = of->circuit.form == TN_PASS_PER_ROW, down = of->circuit.form == TN_PASS_ACCUMULATE;
-    double neutral = of->circuit.greatest ? -INFINITY : 0, term[2][TN_CIRCUIT_LANES_MOST],
+static void run_trip(pass_run *run, const uint64_t *row, uint64_t number, uint64_t column, double total[2]) {
+    const tn_rtl_pass *pass = run->operation->pass;
+    const tn_scalar_arithmetic *arithmetic = run->walk->arithmetic;
+    uint64_t lanes = run->walk->design->vector;
+    bool rows_alone = run->circuit.form == TN_PASS_PER_ROW, down = run->circuit.form == TN_PASS_ACCUMULATE;
+    double neutral = run->circuit.greatest ? -INFINITY : 0, term[2][TN_CIRCUIT_LANES_MOST],
            none[TN_ROW_SCALARS] = {0}, before[TN_ROW_SCALARS];
-    bool has_scalars = pass->first_row + number < of->walk->design->scalar_rows,
+    bool has_scalars = pass->first_row + number < run->walk->design->scalar_rows,
          is_loss = tn_operation_rows[pass->kind].shape == TN_SHAPE_LOSS;
-    double *scalar = has_scalars ? of->walk->scalars + TN_ROW_SCALARS * (pass->first_row + number) : none;
+    double *scalar = has_scalars ? run->walk->scalars + TN_ROW_SCALARS * (pass->first_row + number) : none;
     for (int i = 0; i < TN_ROW_SCALARS; i++) before[i] = scalar[i];
     for (uint64_t n = 0; n < (rows_alone ? 1 : lanes); n++) {
-        uint64_t at = column + n;
-        bool inside = at < of->limit, present = at < of->columns;
-        tn_formula_inputs in = {.k = {(double)(float)pass->constant[0], (double)(float)pass->constant[1]}};
-        double out[TN_CIRCUIT_OUTPUTS], *given[3] = {&in.a, &in.b, &in.c};
+        uint64_t index = column + n;
+        bool inside = index < run->limit, present = index < run->columns;
+        tn_formula_inputs inputs = {
+            .k = {(double)(float)pass->constant[0], (double)(float)pass->constant[1]}};
+        double out[TN_CIRCUIT_OUTPUTS], *given[3] = {&inputs.a, &inputs.b, &inputs.c};
         for (int i = 0; i < 3 && present; i++)
-            if (of->array[i]) *given[i] = *element(of, i, row, at);
-        for (int i = 0; i < TN_ROW_SCALARS; i++) in.s[i] = before[i];
+            if (run->array[i]) *given[i] = *element(run, i, row, index);
+        for (int i = 0; i < TN_ROW_SCALARS; i++) inputs.s[i] = before[i];
         if (is_loss) {
-            in.share = of->walk->sample->share[pass->first_label + number];
-            in.hit = of->walk->sample->label[pass->first_label + number] == at;
+            inputs.share = run->walk->sample->share[pass->first_label + number];
+            inputs.hit = run->walk->sample->label[pass->first_label + number] == index;
         }
-        tn_formula_run(&of->circuit.formula, with, &in, out);
-        if (of->array[RESULT] && present && !down)
-            *element(of, RESULT, row, at) = inside ? out[TN_CIRCUIT_Y] : 0;
+        tn_formula_run(&run->circuit.formula, arithmetic, &inputs, out);
+        if (run->array[RESULT] && present && !down)
+            *element(run, RESULT, row, index) = inside ? out[TN_CIRCUIT_Y] : 0;
         term[0][n] = inside ? out[TN_CIRCUIT_U] : neutral;
         term[1][n] = inside ? out[TN_CIRCUIT_V] : 0;
         if (down && present) {
-            double *result = element(of, RESULT, row, at);
-            *result = with->add(number == 0 ? 0 : *result, term[0][n]);
+            double *result = element(run, RESULT, row, index);
+            *result = arithmetic->add(number == 0 ? 0 : *result, term[0][n]);
         }
-        if (tn_circuit_has_scalar(&of->circuit, TN_CIRCUIT_L) && in.hit && inside)
-            scalar[of->circuit.scalar[TN_CIRCUIT_L]] = out[TN_CIRCUIT_L];
+        if (tn_circuit_has_scalar(&run->circuit, TN_CIRCUIT_L) && inputs.hit && inside)
+            scalar[run->circuit.scalar[TN_CIRCUIT_L]] = out[TN_CIRCUIT_L];
         if (!rows_alone) continue;
         for (int i = TN_CIRCUIT_Y; i <= TN_CIRCUIT_U; i++)
-            if (of->circuit.output[i] != UINT32_MAX) scalar[of->circuit.scalar[i]] = out[i];
+            if (run->circuit.output[i] != UINT32_MAX) scalar[run->circuit.scalar[i]] = out[i];
     }
-    if (of->circuit.form != TN_PASS_REDUCE) return;
-    double node = word_sum(of, term[0], lanes);
-    total[0] =
-        of->circuit.greatest ? with->greater(total[0], node, total[0], node) : with->add(total[0], node);
-    if (of->circuit.output[TN_CIRCUIT_V] != UINT32_MAX)
-        total[1] = with->add(total[1], word_sum(of, term[1], lanes));
+    if (run->circuit.form != TN_PASS_REDUCE) return;
+    double node = word_sum(run, term[0], lanes);
+    total[0] = run->circuit.greatest ? arithmetic->greater(total[0], node, total[0], node)
+                                     : arithmetic->add(total[0], node);
+    if (run->circuit.output[TN_CIRCUIT_V] != UINT32_MAX)
+        total[1] = arithmetic->add(total[1], word_sum(run, term[1], lanes));
 }
 
-static void run_row(pass_run *of, const uint64_t *row, uint64_t number) {
-    const tn_rtl_pass *pass = of->operation->pass;
-    double total[2] = {of->circuit.greatest ? -INFINITY : 0, 0};
-    uint64_t lanes = of->walk->design->vector,
-             columns = of->circuit.form == TN_PASS_PER_ROW ? 1 : of->columns;
-    for (uint64_t column = 0; column < columns; column += lanes) run_trip(of, row, number, column, total);
-    if (of->circuit.form != TN_PASS_REDUCE) return;
-    double *scalar = of->walk->scalars + TN_ROW_SCALARS * (pass->first_row + number);
-    scalar[of->circuit.scalar[TN_CIRCUIT_U]] = total[0];
-    if (of->circuit.output[TN_CIRCUIT_V] != UINT32_MAX) scalar[of->circuit.scalar[TN_CIRCUIT_V]] = total[1];
+static void run_row(pass_run *run, const uint64_t *row, uint64_t number) {
+    const tn_rtl_pass *pass = run->operation->pass;
+    double total[2] = {run->circuit.greatest ? -INFINITY : 0, 0};
+    uint64_t lanes = run->walk->design->vector,
+             columns = run->circuit.form == TN_PASS_PER_ROW ? 1 : run->columns;
+    for (uint64_t column = 0; column < columns; column += lanes) run_trip(run, row, number, column, total);
+    if (run->circuit.form != TN_PASS_REDUCE) return;
+    double *scalar = run->walk->scalars + TN_ROW_SCALARS * (pass->first_row + number);
+    scalar[run->circuit.scalar[TN_CIRCUIT_U]] = total[0];
+    if (run->circuit.output[TN_CIRCUIT_V] != UINT32_MAX) scalar[run->circuit.scalar[TN_CIRCUIT_V]] = total[1];
 }
 
 static tn_status run_pass(const walker *walk, const tn_rtl_operation *operation, tn_error *error) {
@@ -257,23 +263,23 @@ static tn_status run_pass(const walker *walk, const tn_rtl_operation *operation,
     const tn_rtl_look *look[OPERANDS] = {&operation->look[0], &operation->look[1], &none,
                                          &operation->look[2]};
     const bool used[OPERANDS] = {pass->reads[0], pass->reads[1], pass->reads[2], pass->writes};
-    pass_run of = {.walk = walk, .operation = operation, .columns = pass->columns, .rows = 1};
+    pass_run run = {.walk = walk, .operation = operation, .columns = pass->columns, .rows = 1};
     uint64_t row[TN_RTL_ROW_INDICES] = {0};
-    TN_TRY(tn_circuit_make(pass->kind, pass->pass, &walk->design->latencies, &of.circuit, error));
+    TN_TRY(tn_circuit_make(pass->kind, pass->pass, &walk->design->latencies, &run.circuit, error));
     for (int i = 0; i < OPERANDS; i++) {
         if (!used[i]) continue;
-        const tn_rtl_array *from = &walk->design->array[array[i]];
-        of.array[i] = operand(walk, array[i], look[i]);
-        of.column_stride[i] = stride_of(from, operation->column.index[0]);
+        const tn_rtl_array *source = &walk->design->array[array[i]];
+        run.array[i] = operand(walk, array[i], look[i]);
+        run.column_stride[i] = stride_of(source, operation->column.index[0]);
         for (uint32_t k = 0; k < pass->row_indices; k++)
-            of.row_stride[i][k] = stride_of(from, pass->row_index[k]);
+            run.row_stride[i][k] = stride_of(source, pass->row_index[k]);
     }
-    of.limit = pass->columns;
-    if (pass->limit_slot != TN_RTL_NONE && walk->sample->word[pass->limit_slot] < of.limit)
-        of.limit = walk->sample->word[pass->limit_slot];
-    for (uint32_t k = 0; k < pass->row_indices; k++) of.rows *= walk->index_size[pass->row_index[k]];
-    for (uint64_t number = 0; number < of.rows; number++) {
-        run_row(&of, row, number);
+    run.limit = pass->columns;
+    if (pass->limit_slot != TN_RTL_NONE && walk->sample->word[pass->limit_slot] < run.limit)
+        run.limit = walk->sample->word[pass->limit_slot];
+    for (uint32_t k = 0; k < pass->row_indices; k++) run.rows *= walk->index_size[pass->row_index[k]];
+    for (uint64_t number = 0; number < run.rows; number++) {
+        run_row(&run, row, number);
         for (uint32_t k = pass->row_indices; k-- > 0;) {
             if (++row[k] < walk->index_size[pass->row_index[k]]) break;
             row[k] = 0;
@@ -288,16 +294,16 @@ tn_status tn_rtl_reference_walk(const tn_rtl_design *design, const uint64_t *ind
                                 const tn_scalar_arithmetic *arithmetic, const tn_rtl_sample *sample,
                                 double *const *values, double *scalars, tn_rtl_image *image,
                                 tn_error *error) {
-    const walker of = {design, index_size, arithmetic, sample, values, scalars};
+    const walker walk = {design, index_size, arithmetic, sample, values, scalars};
     TN_TRY(tn_rtl_design_check(design, error));
     for (uint32_t i = 0; i < design->operations; i++) {
         const tn_rtl_operation *operation = &design->operation[i];
         if (operation->pass)
-            TN_TRY(run_pass(&of, operation, error));
+            TN_TRY(run_pass(&walk, operation, error));
         else if (operation->update)
-            run_update(&of, operation);
+            run_update(&walk, operation);
         else
-            run_product(&of, operation);
+            run_product(&walk, operation);
         if (image)
             TN_TRY(tn_rtl_image_follow(design, operation, sample ? sample->word : NULL,
                                        values[operation->result], image, error));

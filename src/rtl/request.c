@@ -203,11 +203,11 @@ tn_status tn_rtl_tell_memories(tn_rtl_answer *answer, const tn_rtl_engine *engin
     return tell_program(engine, device, arena, &answer->program, error);
 }
 
-void tn_rtl_tell_resources(tn_rtl_answer *answer, const tn_rtl_resources *of, bool synthesised) {
+void tn_rtl_tell_resources(tn_rtl_answer *answer, const tn_rtl_resources *resources, bool synthesised) {
     const tn_rtl_use use[TN_RTL_USES] = {
-        {.name = "lut", .predicted = of->lut},   {.name = "ff", .predicted = of->ff},
-        {.name = "dsp", .predicted = of->dsp},   {.name = "bram18", .predicted = of->bram18},
-        {.name = "uram", .predicted = of->uram}, {.name = "lutram", .predicted = of->lutram}};
+        {.name = "lut", .predicted = resources->lut},   {.name = "ff", .predicted = resources->ff},
+        {.name = "dsp", .predicted = resources->dsp},   {.name = "bram18", .predicted = resources->bram18},
+        {.name = "uram", .predicted = resources->uram}, {.name = "lutram", .predicted = resources->lutram}};
     for (int i = 0; i < TN_RTL_USES; i++) {
         answer->resource[i].name = use[i].name;
         if (synthesised)

@@ -105,6 +105,6 @@ tn_status tn_rtl_tell_memories(tn_rtl_answer *answer, const tn_rtl_engine *engin
                                tn_arena *arena, tn_error *error);
 
 /* What an engine is counted to take, or what Yosys found. */
-void tn_rtl_tell_resources(tn_rtl_answer *answer, const tn_rtl_resources *of, bool synthesised);
+void tn_rtl_tell_resources(tn_rtl_answer *answer, const tn_rtl_resources *resources, bool synthesised);
 
 #endif

@@ -18,26 +18,26 @@ typedef struct {
 
 /* ---- parts ---- */
 
-static void registers(const counter *with, uint64_t bits) {
-    with->sum->ff += bits;
+static void registers(const counter *tally, uint64_t bits) {
+    tally->sum->ff += bits;
 }
 
-static void logic(const counter *with, uint64_t luts) {
-    with->sum->lut += luts;
+static void logic(const counter *tally, uint64_t luts) {
+    tally->sum->lut += luts;
 }
 
 /* `inputs` words of `bits` bits to one. */
-static void multiplex(const counter *with, uint64_t inputs, uint64_t bits) {
-    logic(with, tn_multiplexer_lut(with->device, inputs, bits));
+static void multiplex(const counter *tally, uint64_t inputs, uint64_t bits) {
+    logic(tally, tn_multiplexer_lut(tally->device, inputs, bits));
 }
 
 /* templates/delay.sv: from three cycles on a LUT holds up to 32 of them. */
-static void delay(const counter *with, uint64_t bits, uint64_t cycles) {
+static void delay(const counter *tally, uint64_t bits, uint64_t cycles) {
     enum { SHORTEST = 3, LONGEST = 32 };
     if (cycles < SHORTEST)
-        registers(with, bits * cycles);
+        registers(tally, bits * cycles);
     else
-        logic(with, bits * tn_ceil_div(cycles, LONGEST));
+        logic(tally, bits * tn_ceil_div(cycles, LONGEST));
 }
 
 /* ---- operators ---- */
@@ -57,81 +57,81 @@ static const tn_operator_row *operator_row(const tn_device *device, tn_operator 
     return best;
 }
 
-static tn_status operators(const counter *with, tn_operator kind, uint64_t stages, uint64_t count) {
-    const tn_operator_row *row = operator_row(with->device, kind, stages);
+static tn_status operators(const counter *tally, tn_operator kind, uint64_t stages, uint64_t count) {
+    const tn_operator_row *row = operator_row(tally->device, kind, stages);
     if (!row)
-        return tn_fail(with->error, TN_INPUT, "%s has no generated fp32 operators (set: generated)",
-                       with->device->full_name);
-    with->sum->lut += count * row->lut;
-    with->sum->ff += count * row->ff;
-    with->sum->dsp += count * row->dsp;
+        return tn_fail(tally->error, TN_INPUT, "%s has no generated fp32 operators (set: generated)",
+                       tally->device->full_name);
+    tally->sum->lut += count * row->lut;
+    tally->sum->ff += count * row->ff;
+    tally->sum->dsp += count * row->dsp;
     return TN_OK;
 }
 
-static tn_status kernel(const counter *with) {
-    const tn_rtl_design *d = with->design;
-    const tn_rtl_engine *e = with->engine;
+static tn_status kernel(const counter *tally) {
+    const tn_rtl_design *d = tally->design;
+    const tn_rtl_engine *e = tally->engine;
     uint64_t sums = d->rows * d->columns, updates = e->updates ? d->vector : 0, tree = 0;
     tn_blocks open;
     while (UINT64_C(1) << tree < d->terms) tree++;
-    TN_TRY(operators(with, TN_MULTIPLY, d->multiply_cycles, sums * d->terms + updates));
-    TN_TRY(operators(with, TN_ADDER, d->add_cycles, sums * d->terms + updates));
+    TN_TRY(operators(tally, TN_MULTIPLY, d->multiply_cycles, sums * d->terms + updates));
+    TN_TRY(operators(tally, TN_ADDER, d->add_cycles, sums * d->terms + updates));
     TN_TRY(tn_memory_blocks(TN_GEOMETRY_YOSYS, TN_STYLE_DISTRIBUTED, TN_RTL_ELEMENT_BITS, e->open, false,
-                            &open, with->error));
-    with->sum->lutram += sums * open.lutram;
-    logic(with, sums * TN_RTL_ELEMENT_BITS); /* nothing, the adder or the memory */
-    delay(with, e->slot_bits + 3, d->multiply_cycles + tree * d->add_cycles);
-    delay(with, e->slot_bits + 2, d->add_cycles);
-    delay(with, TN_RTL_ELEMENT_BITS * updates, d->multiply_cycles);
+                            &open, tally->error));
+    tally->sum->lutram += sums * open.lutram;
+    logic(tally, sums * TN_RTL_ELEMENT_BITS); /* nothing, the adder or the memory */
+    delay(tally, e->slot_bits + 3, d->multiply_cycles + tree * d->add_cycles);
+    delay(tally, e->slot_bits + 2, d->add_cycles);
+    delay(tally, TN_RTL_ELEMENT_BITS * updates, d->multiply_cycles);
     return TN_OK;
 }
 
 /* ---- memories ---- */
 
-static tn_status memories(const counter *with) {
+static tn_status memories(const counter *tally) {
     enum { BLOCK_WORDS = 2048 }; /* of a block as deep memories are mostly cut */
-    for (uint32_t m = 0; m < with->design->memories; m++) {
-        const tn_rtl_memory *memory = &with->design->memory[m];
+    for (uint32_t m = 0; m < tally->design->memories; m++) {
+        const tn_rtl_memory *memory = &tally->design->memory[m];
         tn_blocks blocks;
         TN_TRY(tn_memory_element_blocks(memory->style, memory->word, TN_RTL_ELEMENT_BITS, memory->depth,
-                                        &blocks, with->error));
-        with->sum->bram18 += memory->banks * (blocks.bram18 + 2 * blocks.bram36);
-        with->sum->uram += memory->banks * blocks.uram;
-        with->sum->lutram += memory->banks * blocks.lutram;
+                                        &blocks, tally->error));
+        tally->sum->bram18 += memory->banks * (blocks.bram18 + 2 * blocks.bram36);
+        tally->sum->uram += memory->banks * blocks.uram;
+        tally->sum->lutram += memory->banks * blocks.lutram;
         if (memory->style == TN_STYLE_BLOCK) /* rows of blocks, one of which answers */
-            multiplex(with, tn_ceil_div(memory->depth, BLOCK_WORDS),
+            multiplex(tally, tn_ceil_div(memory->depth, BLOCK_WORDS),
                       memory->banks * memory->word * TN_RTL_ELEMENT_BITS);
         if (memory->style == TN_STYLE_DISTRIBUTED)
-            registers(with, memory->banks * memory->word * TN_RTL_ELEMENT_BITS); /* what was read */
+            registers(tally, memory->banks * memory->word * TN_RTL_ELEMENT_BITS); /* what was read */
     }
     return TN_OK;
 }
 
 /* Which port's address a memory takes, and which of its elements are written; of several forms, also whose words. */
-static void memory_ports(const counter *with, const bool *right) {
-    const tn_rtl_engine *e = with->engine;
+static void memory_ports(const counter *tally, const bool *right) {
+    const tn_rtl_engine *e = tally->engine;
     for (uint32_t f = 0; f < e->forms; f++) {
-        const tn_rtl_memory *memory = &with->design->memory[e->form[f].memory];
+        const tn_rtl_memory *memory = &tally->design->memory[e->form[f].memory];
         const bool first = f == 0 || e->form[f - 1].memory != e->form[f].memory;
-        if (right[f]) multiplex(with, 2, e->form[f].banks * e->address_bits);
-        logic(with, memory->banks * (memory->word + 1));
+        if (right[f]) multiplex(tally, 2, e->form[f].banks * e->address_bits);
+        logic(tally, memory->banks * (memory->word + 1));
         if (!first)
-            multiplex(with, 2, memory->banks * (2 * e->address_bits + memory->word * TN_RTL_ELEMENT_BITS));
+            multiplex(tally, 2, memory->banks * (2 * e->address_bits + memory->word * TN_RTL_ELEMENT_BITS));
     }
 }
 
 /* ---- ports ---- */
 
 /* Columns of the table that differ from choice to choice. */
-static uint64_t row_bits(const counter *with, tn_rtl_port port, uint64_t *taken_lanes) {
-    const tn_rtl_patterns *list = &with->engine->port[port];
+static uint64_t row_bits(const counter *tally, tn_rtl_port port, uint64_t *taken_lanes) {
+    const tn_rtl_patterns *list = &tally->engine->port[port];
     uint64_t bits = 0, outputs;
     bool spread = port == TN_RTL_RESULT;
     *taken_lanes = 0;
-    outputs = spread ? with->engine->banks * with->engine->word : tn_rtl_port_lanes(with->engine, port);
+    outputs = spread ? tally->engine->banks * tally->engine->word : tn_rtl_port_lanes(tally->engine, port);
     for (uint64_t n = 0; n < outputs; n++) {
-        uint64_t sources = tn_rtl_port_sources(with->engine, port, n);
-        multiplex(with, sources, TN_RTL_ELEMENT_BITS);
+        uint64_t sources = tn_rtl_port_sources(tally->engine, port, n);
+        multiplex(tally, sources, TN_RTL_ELEMENT_BITS);
         *taken_lanes += sources > 0;
         bits += sources > 0;
         for (uint64_t s = 1; s < sources; s *= 2) bits++;
@@ -145,8 +145,8 @@ static bool is_present(const tn_rtl_form *form, uint64_t bank, uint64_t element)
 }
 
 /* A rotator of the words of all banks, and of the places within a word: what no memory has is not there. */
-static void turn(const counter *with, uint64_t element_bits) {
-    const tn_rtl_engine *e = with->engine;
+static void turn(const counter *tally, uint64_t element_bits) {
+    const tn_rtl_engine *e = tally->engine;
     for (uint64_t bank = 0; bank < e->banks; bank++)
         for (uint64_t element = 0; element < e->word; element++) {
             uint64_t banks = 0, word = 0;
@@ -156,130 +156,130 @@ static void turn(const counter *with, uint64_t element_bits) {
                 banks = tn_greatest(banks, form->banks);
                 word = tn_greatest(word, form->word);
             }
-            multiplex(with, banks, element_bits);
-            multiplex(with, word > 1 ? 2 : 1, element_bits);
+            multiplex(tally, banks, element_bits);
+            multiplex(tally, word > 1 ? 2 : 1, element_bits);
         }
 }
 
 /* The words of one of the memories. */
-static void choose_memory(const counter *with, const bool *serves) {
-    const tn_rtl_engine *e = with->engine;
+static void choose_memory(const counter *tally, const bool *serves) {
+    const tn_rtl_engine *e = tally->engine;
     for (uint64_t bank = 0; bank < e->banks; bank++)
         for (uint64_t element = 0; element < e->word; element++) {
             uint64_t inputs = 0;
             for (uint32_t f = 0; f < e->forms; f++)
                 inputs += serves[f] && is_present(&e->form[f], bank, element);
-            multiplex(with, inputs, TN_RTL_ELEMENT_BITS);
+            multiplex(tally, inputs, TN_RTL_ELEMENT_BITS);
         }
 }
 
-static void read_port(const counter *with, tn_rtl_port port, const bool *serves) {
-    const tn_rtl_engine *e = with->engine;
+static void read_port(const counter *tally, tn_rtl_port port, const bool *serves) {
+    const tn_rtl_engine *e = tally->engine;
     uint64_t lanes = tn_rtl_port_lanes(e, port), taken, place = e->rotate_bits + e->inside_bits,
              addresses = e->banks * e->address_bits, memories_read = 0;
     for (uint32_t f = 0; f < e->forms; f++) memories_read += serves[f];
-    registers(with, 2 + e->choice_bits + e->memory_bits + e->address_bits + place);
-    registers(with, e->banks + addresses + e->choice_bits + memories_read);
-    registers(with, 2 * (2 + e->memory_bits + 2 * e->rotate_bits + place));
-    registers(with, row_bits(with, port, &taken));
-    registers(with, taken * TN_RTL_ELEMENT_BITS);
-    logic(with, lanes);
-    choose_memory(with, serves);
-    turn(with, TN_RTL_ELEMENT_BITS);
-    multiplex(with, e->banks, addresses);
-    logic(with, addresses);           /* base and offset */
-    logic(with, 3 * e->address_bits); /* the host's, the tile's and the group's shares */
+    registers(tally, 2 + e->choice_bits + e->memory_bits + e->address_bits + place);
+    registers(tally, e->banks + addresses + e->choice_bits + memories_read);
+    registers(tally, 2 * (2 + e->memory_bits + 2 * e->rotate_bits + place));
+    registers(tally, row_bits(tally, port, &taken));
+    registers(tally, taken * TN_RTL_ELEMENT_BITS);
+    logic(tally, lanes);
+    choose_memory(tally, serves);
+    turn(tally, TN_RTL_ELEMENT_BITS);
+    multiplex(tally, e->banks, addresses);
+    logic(tally, addresses);           /* base and offset */
+    logic(tally, 3 * e->address_bits); /* the host's, the tile's and the group's shares */
 }
 
-static void write_port(const counter *with) {
-    const tn_rtl_engine *e = with->engine;
-    const tn_rtl_design *d = with->design;
+static void write_port(const counter *tally) {
+    const tn_rtl_engine *e = tally->engine;
+    const tn_rtl_design *d = tally->design;
     uint64_t lanes = tn_rtl_port_lanes(e, TN_RTL_RESULT), addresses = e->banks * e->address_bits, taken,
              tree = 0,
              goes = e->memory_bits + e->address_bits + e->rotate_bits + e->inside_bits + e->choice_bits +
                     e->phase_bits;
     while (UINT64_C(1) << tree < d->terms) tree++;
-    delay(with, goes + 1, 4 + d->multiply_cycles + d->add_cycles);
-    delay(with, goes, tree * d->add_cycles);
-    delay(with, 1, 4 + d->multiply_cycles + d->add_cycles);
-    delay(with, 1, tree * d->add_cycles);
-    registers(with, goes + 3 * e->phase_bits + 2);
-    registers(with, lanes * TN_RTL_ELEMENT_BITS);
-    registers(with, row_bits(with, TN_RTL_RESULT, &taken));
-    multiplex(with, e->updates ? 2 : 1, lanes * TN_RTL_ELEMENT_BITS);
-    turn(with, TN_RTL_ELEMENT_BITS);
-    turn(with, 1);
-    multiplex(with, e->banks, addresses);
-    logic(with, addresses + 2 * goes);
+    delay(tally, goes + 1, 4 + d->multiply_cycles + d->add_cycles);
+    delay(tally, goes, tree * d->add_cycles);
+    delay(tally, 1, 4 + d->multiply_cycles + d->add_cycles);
+    delay(tally, 1, tree * d->add_cycles);
+    registers(tally, goes + 3 * e->phase_bits + 2);
+    registers(tally, lanes * TN_RTL_ELEMENT_BITS);
+    registers(tally, row_bits(tally, TN_RTL_RESULT, &taken));
+    multiplex(tally, e->updates ? 2 : 1, lanes * TN_RTL_ELEMENT_BITS);
+    turn(tally, TN_RTL_ELEMENT_BITS);
+    turn(tally, 1);
+    multiplex(tally, e->banks, addresses);
+    logic(tally, addresses + 2 * goes);
 }
 
 /* ---- write-back ---- */
 
-static void write_back_port(const counter *with, tn_rtl_port port) {
-    const tn_rtl_design *d = with->design;
+static void write_back_port(const counter *tally, tn_rtl_port port) {
+    const tn_rtl_design *d = tally->design;
     bool serves[TN_RTL_MEMORIES_MOST] = {false};
     uint64_t fill = d->multiply_cycles + d->add_cycles;
     for (uint64_t t = 1; t < d->terms; t *= 2) fill += d->add_cycles;
     for (uint32_t i = 0; i < d->operations; i++)
         if (tn_rtl_adds(&d->operation[i], port != TN_RTL_ADDED_FIRST))
-            serves[with->engine->step[i].memory[port]] = true;
-    read_port(with, port, serves);
-    delay(with, tn_rtl_port_lanes(with->engine, port) * TN_RTL_ELEMENT_BITS, fill);
+            serves[tally->engine->step[i].memory[port]] = true;
+    read_port(tally, port, serves);
+    delay(tally, tn_rtl_port_lanes(tally->engine, port) * TN_RTL_ELEMENT_BITS, fill);
 }
 
 /* The stages' operators, and what travels beside a tile: where it goes, and what the last stage adds. */
-static tn_status write_back(const counter *with) {
-    const tn_rtl_design *d = with->design;
-    const tn_rtl_engine *e = with->engine;
-    const uint64_t lanes = d->rows * d->columns, beside = 2 + e->memory_bits + e->address_bits +
-                                                          e->rotate_bits + e->inside_bits + e->choice_bits +
-                                                          e->phase_bits + lanes * TN_RTL_ELEMENT_BITS;
+static tn_status write_back(const counter *tally) {
+    const tn_rtl_design *d = tally->design;
+    const tn_rtl_engine *e = tally->engine;
+    const uint64_t lanes = d->rows * d->columns, extra = 2 + e->memory_bits + e->address_bits +
+                                                         e->rotate_bits + e->inside_bits + e->choice_bits +
+                                                         e->phase_bits + lanes * TN_RTL_ELEMENT_BITS;
     for (int stage = 0; stage < 3; stage++) {
         const tn_operator kind = stage == 1 ? TN_COMPARE : TN_ADDER;
-        uint64_t cycles = stage == 1 ? d->latencies.of[TN_COMPARE] : d->add_cycles;
+        uint64_t cycles = stage == 1 ? d->latencies.cycles[TN_COMPARE] : d->add_cycles;
         if (!(e->stages >> stage & 1)) continue;
-        TN_TRY(operators(with, kind, cycles, lanes));
-        delay(with, beside, cycles);
-        multiplex(with, 2, beside + lanes * TN_RTL_ELEMENT_BITS);
-        if (stage != 1) write_back_port(with, stage == 0 ? TN_RTL_ADDED_FIRST : TN_RTL_ADDED_LAST);
+        TN_TRY(operators(tally, kind, cycles, lanes));
+        delay(tally, extra, cycles);
+        multiplex(tally, 2, extra + lanes * TN_RTL_ELEMENT_BITS);
+        if (stage != 1) write_back_port(tally, stage == 0 ? TN_RTL_ADDED_FIRST : TN_RTL_ADDED_LAST);
     }
     return TN_OK;
 }
 
 /* ---- control ---- */
 
-static void odometer(const counter *with, uint64_t levels, uint64_t operands, bool saves) {
-    const tn_rtl_engine *e = with->engine;
+static void odometer(const counter *tally, uint64_t levels, uint64_t operands, bool saves) {
+    const tn_rtl_engine *e = tally->engine;
     uint64_t share = e->address_bits + e->rotate_bits, bits = e->count_bits + operands * share;
-    registers(with, levels * bits * (saves ? 2 : 1));
-    logic(with, levels * (saves ? 2 : 1) * bits); /* next, and what is restored */
-    logic(with, levels * operands * (share + e->inside_bits + e->count_bits)); /* sums, wraps, places */
+    registers(tally, levels * bits * (saves ? 2 : 1));
+    logic(tally, levels * (saves ? 2 : 1) * bits); /* next, and what is restored */
+    logic(tally, levels * operands * (share + e->inside_bits + e->count_bits)); /* sums, wraps, places */
 }
 
 /* A register for each bit that is stored, and its table; a block holds both. */
-static tn_status program(const counter *with) {
-    const tn_rtl_engine *e = with->engine;
+static tn_status program(const counter *tally) {
+    const tn_rtl_engine *e = tally->engine;
     tn_blocks blocks;
     if (tn_rtl_program_style(e) == TN_STYLE_BLOCK) {
-        TN_TRY(tn_memory_blocks(TN_GEOMETRY_YOSYS, TN_STYLE_BLOCK, with->columns,
-                                (uint64_t)with->design->operations + 1, false, &blocks, with->error));
-        with->sum->bram18 += blocks.bram18 + 2 * blocks.bram36;
+        TN_TRY(tn_memory_blocks(TN_GEOMETRY_YOSYS, TN_STYLE_BLOCK, tally->columns,
+                                (uint64_t)tally->design->operations + 1, false, &blocks, tally->error));
+        tally->sum->bram18 += blocks.bram18 + 2 * blocks.bram36;
         return TN_OK;
     }
-    registers(with, with->columns);
-    logic(with, with->columns);
+    registers(tally, tally->columns);
+    logic(tally, tally->columns);
     return TN_OK;
 }
 
-static tn_status control(const counter *with) {
-    const tn_rtl_engine *e = with->engine;
-    TN_TRY(program(with));
-    odometer(with, e->tile_levels, e->tile_ports, true);
-    odometer(with, e->group_levels, e->group_ports, false);
-    registers(with, 2 * e->tile_bits + e->phase_bits + e->program_bits + 6);
-    logic(with, 6 * e->tile_bits + 8 * e->phase_bits + 4 * e->program_bits);
-    delay(with, e->slot_bits + 3, 4);
-    delay(with, 1, 4);
+static tn_status control(const counter *tally) {
+    const tn_rtl_engine *e = tally->engine;
+    TN_TRY(program(tally));
+    odometer(tally, e->tile_levels, e->tile_ports, true);
+    odometer(tally, e->group_levels, e->group_ports, false);
+    registers(tally, 2 * e->tile_bits + e->phase_bits + e->program_bits + 6);
+    logic(tally, 6 * e->tile_bits + 8 * e->phase_bits + 4 * e->program_bits);
+    delay(tally, e->slot_bits + 3, 4);
+    delay(tally, 1, 4);
     return TN_OK;
 }
 
@@ -291,23 +291,23 @@ tn_status tn_rtl_resources_count(const tn_rtl_engine *engine, const tn_device *d
     tn_status status = tn_rtl_columns_find(engine, &scratch, &columns, error);
     tn_arena_free(&scratch);
     TN_TRY(status);
-    const counter with = {.engine = engine,
-                          .design = engine->design,
-                          .device = device,
-                          .columns = columns.stored,
-                          .sum = resources,
-                          .error = error};
+    const counter tally = {.engine = engine,
+                           .design = engine->design,
+                           .device = device,
+                           .columns = columns.stored,
+                           .sum = resources,
+                           .error = error};
     bool right[TN_RTL_MEMORIES_MOST] = {0}, left[TN_RTL_MEMORIES_MOST];
     for (int m = 0; m < TN_RTL_MEMORIES_MOST; m++) left[m] = true; /* for the host, at least */
     for (uint32_t i = 0; i < engine->design->operations; i++) {
         right[engine->step[i].memory[TN_RTL_RIGHT]] = true;
     }
-    TN_TRY(kernel(&with));
-    TN_TRY(memories(&with));
-    memory_ports(&with, right);
-    read_port(&with, TN_RTL_LEFT, left);
-    read_port(&with, TN_RTL_RIGHT, right);
-    write_port(&with);
-    TN_TRY(write_back(&with));
-    return control(&with);
+    TN_TRY(kernel(&tally));
+    TN_TRY(memories(&tally));
+    memory_ports(&tally, right);
+    read_port(&tally, TN_RTL_LEFT, left);
+    read_port(&tally, TN_RTL_RIGHT, right);
+    write_port(&tally);
+    TN_TRY(write_back(&tally));
+    return control(&tally);
 }

@@ -29,21 +29,21 @@ typedef struct {
 } follower;
 
 static void follow(void *user, const tn_buffer *out) {
-    follower *with = user;
-    for (const char *line = out->data + with->seen, *end; (end = strchr(line, '\n')) != NULL;
+    follower *progress = user;
+    for (const char *line = out->data + progress->seen, *end; (end = strchr(line, '\n')) != NULL;
          line = end + 1) {
         uint64_t cycle, cycles;
-        with->seen = (size_t)(end + 1 - out->data);
+        progress->seen = (size_t)(end + 1 - out->data);
         if (sscanf(line, "cycle %" SCNu64 " of %" SCNu64, &cycle, &cycles) == 2)
-            tn_progress_report(with->progress, cycle, cycles);
+            tn_progress_report(progress->progress, cycle, cycles);
     }
 }
 
 static tn_status make(const char *folder, const char *target, const char *setting,
                       const tn_progress *progress, tn_child *child, tn_error *error) {
     const char *const argument[] = {"make", target, setting, NULL};
-    follower with = {progress, 0};
-    return tn_child_follow(child, folder, argument, &(tn_child_listener){follow, &with}, error);
+    follower state = {progress, 0};
+    return tn_child_follow(child, folder, argument, &(tn_child_listener){follow, &state}, error);
 }
 
 /* The last lines of what a program printed. */
@@ -83,19 +83,19 @@ static int digit_of(char c) {
 static tn_status parse_bank(const tn_rtl_memory *shape, const char *path, const char *text, float *word,
                             tn_error *error) {
     uint64_t words = 0;
-    for (const char *at = text; *at;) {
-        if (*at == '/' || *at == '\n' || *at == '\r') {
-            while (*at && *at != '\n') at++;
-            if (*at) at++;
+    for (const char *cursor = text; *cursor;) {
+        if (*cursor == '/' || *cursor == '\n' || *cursor == '\r') {
+            while (*cursor && *cursor != '\n') cursor++;
+            if (*cursor) cursor++;
             continue;
         }
         if (words == shape->depth) return tn_fail(error, TN_IO, "%s holds more words than its bank", path);
         for (uint64_t e = shape->word; e-- > 0;) {
             uint32_t bits = 0;
-            for (int i = 0; i < 8; i++, at++) {
-                if (digit_of(*at) < 0)
+            for (int i = 0; i < 8; i++, cursor++) {
+                if (digit_of(*cursor) < 0)
                     return tn_fail(error, TN_IO, "%s: word %" PRIu64 " is no number", path, words);
-                bits = bits << 4 | (uint32_t)digit_of(*at);
+                bits = bits << 4 | (uint32_t)digit_of(*cursor);
             }
             memcpy(&word[words * shape->word + e], &bits, sizeof bits);
         }

@@ -12,17 +12,18 @@
 /* The check that every view of a step's arrays finds its elements. */
 
 /* Every view must find every element where its storage has it. */
-static tn_status check_view(const maker *with, const tn_rtl_array *of, const tn_rtl_array *store) {
-    tn_rtl_strides seen = tn_rtl_strides_of(&of->layout), own = tn_rtl_strides_of(&store->layout);
+static tn_status check_view(const maker *builder, const tn_rtl_array *array, const tn_rtl_array *store) {
+    tn_rtl_strides seen = tn_rtl_strides_of(&array->layout), own = tn_rtl_strides_of(&store->layout);
     uint64_t x[TN_BANK_LAYOUT_AXES] = {0}, y[TN_BANK_LAYOUT_AXES] = {0}, elements = 1;
-    for (uint32_t k = 0; k < of->layout.axes; k++) elements *= of->layout.dims[k];
+    for (uint32_t k = 0; k < array->layout.axes; k++) elements *= array->layout.dims[k];
     for (uint64_t i = 0; i < elements; i++) {
-        tn_rtl_place a = tn_rtl_place_of(&of->layout, &seen, x), b = tn_rtl_place_of(&store->layout, &own, y);
+        tn_rtl_place a = tn_rtl_place_of(&array->layout, &seen, x),
+                     b = tn_rtl_place_of(&store->layout, &own, y);
         if (!seen.told || !own.told || a.bank != b.bank || a.word != b.word || a.element != b.element)
-            return tn_fail(with->error, TN_INPUT,
+            return tn_fail(builder->error, TN_INPUT,
                            "%s: its words do not fit all of its uses; no template builds that", store->name);
-        for (uint32_t k = of->layout.axes; k-- > 0;) {
-            if (++x[k] < of->layout.dims[k]) break;
+        for (uint32_t k = array->layout.axes; k-- > 0;) {
+            if (++x[k] < array->layout.dims[k]) break;
             x[k] = 0;
         }
         for (uint32_t k = store->layout.axes; k-- > 0;) {
@@ -39,16 +40,17 @@ static bool same_shape(const tn_bank_layout *a, const tn_bank_layout *b) {
            memcmp(a->skew[0], b->skew[0], a->axes * sizeof *a->skew[0]) == 0;
 }
 
-static tn_status rtl_step_check_views(const maker *with) {
-    for (uint32_t a = 0; a < with->arrays; a++) {
-        const tn_rtl_array *of = &with->array[a];
-        if (!of->view_of || same_shape(&of->layout, &with->array[of->view_of - 1].layout)) continue;
+static tn_status rtl_step_check_views(const maker *builder) {
+    for (uint32_t a = 0; a < builder->arrays; a++) {
+        const tn_rtl_array *array = &builder->array[a];
+        if (!array->view_of || same_shape(&array->layout, &builder->array[array->view_of - 1].layout))
+            continue;
         bool known = false; /* an earlier pair of the same shapes */
         for (uint32_t b = 0; b < a && !known; b++)
-            known = with->array[b].view_of && same_shape(&with->array[b].layout, &of->layout) &&
-                    same_shape(&with->array[with->array[b].view_of - 1].layout,
-                               &with->array[of->view_of - 1].layout);
-        if (!known) TN_TRY(check_view(with, of, &with->array[of->view_of - 1]));
+            known = builder->array[b].view_of && same_shape(&builder->array[b].layout, &array->layout) &&
+                    same_shape(&builder->array[builder->array[b].view_of - 1].layout,
+                               &builder->array[array->view_of - 1].layout);
+        if (!known) TN_TRY(check_view(builder, array, &builder->array[array->view_of - 1]));
     }
     return TN_OK;
 }
@@ -56,8 +58,8 @@ static tn_status rtl_step_check_views(const maker *with) {
 /* ---- the list ---- */
 
 static tn_status lower_product(maker *state) {
-    return state->at->program_step ? tn_rtl_step_program_product(state)
-                                   : tn_rtl_step_attention_product(state);
+    return state->current->program_step ? tn_rtl_step_program_product(state)
+                                        : tn_rtl_step_attention_product(state);
 }
 
 /* NULL: no template goes over operands so. */
@@ -70,92 +72,93 @@ static tn_status (*const by_shape[TN_SHAPES])(maker *state) = {
 };
 
 static tn_status lower(maker *state) {
-    const tn_operation_row *row = &tn_operation_rows[state->at->kind];
-    const bool has_template = row->shape == TN_SHAPE_PRODUCT || tn_circuit_passes(state->at->kind) > 0;
+    const tn_operation_row *row = &tn_operation_rows[state->current->kind];
+    const bool has_template = row->shape == TN_SHAPE_PRODUCT || tn_circuit_passes(state->current->kind) > 0;
     if (has_template && by_shape[row->shape]) return by_shape[row->shape](state);
     return tn_fail(state->error, TN_INPUT, "%s: %s has no template%s",
-                   state->step->layer[state->at->layer].name, row->kernel,
+                   state->step->layer[state->current->layer].name, row->kernel,
                    row->shape == TN_SHAPE_UPDATE ? "; train with optimizer: sgd" : "");
 }
 
-static tn_status lower_all(maker *with) {
-    const tn_step *step = with->step;
+static tn_status lower_all(maker *builder) {
+    const tn_step *step = builder->step;
     uint64_t shared = 1;
     for (uint32_t i = 0; i < step->operations; i++)
         if (step->operation[i].kind != TN_OP_PRODUCT && step->operation[i].rows > shared &&
             !tn_operation_is_update(&step->operation[i]))
             shared = step->operation[i].rows;
-    with->scalar_rows = shared;
+    builder->scalar_rows = shared;
     for (uint32_t i = 0; i < step->operations; i++) {
-        uint32_t first = with->operations;
-        with->at = &step->operation[i];
-        if (with->options->layer != UINT32_MAX && with->at->layer != with->options->layer) continue;
-        if (with->at->phase == TN_UPDATE && !with->options->update) continue;
-        TN_TRY(lower(with));
+        uint32_t first = builder->operations;
+        builder->current = &step->operation[i];
+        if (builder->options->layer != UINT32_MAX && builder->current->layer != builder->options->layer)
+            continue;
+        if (builder->current->phase == TN_UPDATE && !builder->options->update) continue;
+        TN_TRY(lower(builder));
         uint32_t *grown;
-        TN_TRY(TN_NEW(with->arena, (size_t)with->operations + 1, &grown, with->error));
-        if (first > 0) memcpy(grown, with->to->of_operation, first * sizeof *grown);
-        for (uint32_t k = first; k < with->operations; k++) grown[k] = i;
-        with->to->of_operation = grown;
+        TN_TRY(TN_NEW(builder->arena, (size_t)builder->operations + 1, &grown, builder->error));
+        if (first > 0) memcpy(grown, builder->program->of_operation, first * sizeof *grown);
+        for (uint32_t k = first; k < builder->operations; k++) grown[k] = i;
+        builder->program->of_operation = grown;
     }
     return TN_OK;
 }
 
 /* ---- the whole ---- */
 
-static tn_status check_step(const maker *with) {
-    const tn_step *step = with->step;
-    const tn_rtl_step_options *o = with->options;
+static tn_status check_step(const maker *builder) {
+    const tn_step *step = builder->step;
+    const tn_rtl_step_options *o = builder->options;
     if (step->batch != 1)
-        return tn_fail(with->error, TN_INPUT, "batch %" PRIu64 "; the step is generated for one example",
+        return tn_fail(builder->error, TN_INPUT, "batch %" PRIu64 "; the step is generated for one example",
                        step->batch);
     if (o->plan->off_chip)
-        return tn_fail(with->error, TN_INPUT,
+        return tn_fail(builder->error, TN_INPUT,
                        "arrays off chip have no template; leave build.off_chip_over_bytes out");
     if (o->vector > TN_CIRCUIT_LANES_MOST)
-        return tn_fail(with->error, TN_INPUT, "%" PRIu64 " vector lanes; the templates take at most %d",
+        return tn_fail(builder->error, TN_INPUT, "%" PRIu64 " vector lanes; the templates take at most %d",
                        o->vector, TN_CIRCUIT_LANES_MOST);
     return TN_OK;
 }
 
 tn_status tn_rtl_program_make(const tn_model *model, const tn_step *step, const tn_rtl_step_options *options,
                               tn_arena *arena, tn_rtl_program *program, tn_error *error) {
-    maker with = {
-        .model = model, .step = step, .options = options, .arena = arena, .error = error, .to = program};
+    maker builder = {
+        .model = model, .step = step, .options = options, .arena = arena, .error = error, .program = program};
     *program = (tn_rtl_program){0};
-    TN_TRY(check_step(&with));
+    TN_TRY(check_step(&builder));
     TN_TRY(TN_NEW(arena, step->arrays, &program->array_of, error));
-    TN_TRY(TN_NEW(arena, step->arrays, &with.rows_of, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &builder.rows_of, error));
     TN_TRY(TN_NEW(arena, step->layers, &program->head, error));
     for (uint32_t a = 0; a < step->arrays; a++) {
         program->array_of[a] = TN_RTL_NONE;
-        with.rows_of[a] = UINT64_MAX;
+        builder.rows_of[a] = UINT64_MAX;
     }
-    TN_TRY(lower_all(&with));
-    TN_TRY(rtl_step_check_views(&with));
+    TN_TRY(lower_all(&builder));
+    TN_TRY(rtl_step_check_views(&builder));
     tn_rtl_design *design = &program->design;
     design->rows = options->rows;
     design->columns = options->columns;
     design->terms = options->terms;
     design->vector = options->vector;
-    design->multiply_cycles = options->latencies.of[TN_MULTIPLY];
-    design->add_cycles = options->latencies.of[TN_ADDER];
+    design->multiply_cycles = options->latencies.cycles[TN_MULTIPLY];
+    design->add_cycles = options->latencies.cycles[TN_ADDER];
     design->rate = options->rate;
     design->latencies = options->latencies;
-    design->arrays = with.arrays;
-    design->operations = with.operations;
-    design->array = with.array;
-    design->operation = with.operation;
+    design->arrays = builder.arrays;
+    design->operations = builder.operations;
+    design->array = builder.array;
+    design->operation = builder.operation;
     const tn_rtl_placing how = {.priced = options->layer == UINT32_MAX ? options->priced : NULL,
                                 .array_of = program->array_of,
                                 .style = options->style,
                                 .lutram_bits_most = options->lutram_bits_most};
-    TN_TRY(tn_rtl_place_arrays(design, with.array, &how, arena, error));
-    design->scalar_rows = with.scalar_rows;
-    design->sample_words = with.slots ? with.slots : 1;
-    design->sample_labels = with.labels ? (uint32_t)with.labels : 1;
+    TN_TRY(tn_rtl_place_arrays(design, builder.array, &how, arena, error));
+    design->scalar_rows = builder.scalar_rows;
+    design->sample_words = builder.slots ? builder.slots : 1;
+    design->sample_labels = builder.labels ? (uint32_t)builder.labels : 1;
     design->samples = 1;
-    if (with.slots == 0)
-        TN_TRY(tn_rtl_step_grow(&with, &program->slot, &with.slots_room, 0, sizeof *program->slot));
+    if (builder.slots == 0)
+        TN_TRY(tn_rtl_step_grow(&builder, &program->slot, &builder.slots_room, 0, sizeof *program->slot));
     return tn_rtl_design_check(design, error);
 }

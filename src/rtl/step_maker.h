@@ -30,7 +30,7 @@ typedef struct {
     const tn_rtl_step_options *options;
     tn_arena *arena;
     tn_error *error;
-    tn_rtl_program *to;
+    tn_rtl_program *program;
     uint32_t arrays, arrays_room, storages_room, operations, operations_room, indices, indices_room, slots,
         slots_room;
     tn_rtl_array *array;
@@ -39,7 +39,7 @@ typedef struct {
     uint64_t scalar_rows, labels;
     uint64_t *rows_of;    /* [step's arrays]: first row of its statistics; UINT64_MAX: none yet */
     uint64_t shared_rows; /* first row of scalars that no later operation reads */
-    const tn_operation *at;
+    const tn_operation *current;
 } maker;
 
 /* A pass over columns under `column` and the row indices. NULL: the pass leaves the port alone. */
@@ -54,36 +54,37 @@ typedef struct {
     bool by_word;
 } pass_of;
 
-tn_status tn_rtl_step_grow(maker *with, void *list, uint32_t *room, uint32_t used, size_t bytes);
-tn_status tn_rtl_step_new_index(maker *with, uint64_t size, uint32_t *index);
-tn_status tn_rtl_step_new_storage(maker *with, const char *name, const storage *kept, const view *of,
+tn_status tn_rtl_step_grow(maker *builder, void *list, uint32_t *room, uint32_t used, size_t bytes);
+tn_status tn_rtl_step_new_index(maker *builder, uint64_t size, uint32_t *index);
+tn_status tn_rtl_step_new_storage(maker *builder, const char *name, const storage *kept, const view *window,
                                   uint32_t *array);
 /* The storage of a step's array, made as the first use wants it; of what is no matrix, `own` is its layout. */
-tn_status tn_rtl_step_storage_of(maker *with, uint32_t array, const view *of, const tn_bank_layout *own,
-                                 uint32_t *stored);
-tn_status tn_rtl_step_matrix_view(maker *with, uint32_t array, uint64_t rows, uint64_t columns, uint32_t row,
-                                  uint32_t column, view *of);
-tn_status tn_rtl_step_vector_view(maker *with, uint32_t array, uint64_t columns, uint32_t column, view *of);
-tn_status tn_rtl_step_add_pass(maker *with, const pass_of *of);
+tn_status tn_rtl_step_storage_of(maker *builder, uint32_t array, const view *window,
+                                 const tn_bank_layout *own, uint32_t *stored);
+tn_status tn_rtl_step_matrix_view(maker *builder, uint32_t array, uint64_t rows, uint64_t columns,
+                                  uint32_t row, uint32_t column, view *window);
+tn_status tn_rtl_step_vector_view(maker *builder, uint32_t array, uint64_t columns, uint32_t column,
+                                  view *window);
+tn_status tn_rtl_step_add_pass(maker *builder, const pass_of *rows_pass);
 tn_rtl_cut tn_rtl_step_cut(uint32_t index, uint64_t edge);
-tn_status tn_rtl_step_add_product(maker *with, const view *left, const view *right, const view *result,
+tn_status tn_rtl_step_add_product(maker *builder, const view *left, const view *right, const view *result,
                                   const tn_rtl_cut cut[3]);
 /* The last product with a write-back: its stages, and what the first and last of them add, NULL where they are none. */
-tn_status tn_rtl_step_write_back(maker *with, uint32_t stages, const view *const added[TN_RTL_ADDED]);
-tn_status tn_rtl_step_look_at(maker *with, view *of, uint32_t axis, const tn_rtl_slot *what);
-tn_status tn_rtl_step_tokens_slot(maker *with, uint32_t *slot);
+tn_status tn_rtl_step_write_back(maker *builder, uint32_t stages, const view *const added[TN_RTL_ADDED]);
+tn_status tn_rtl_step_look_at(maker *builder, view *window, uint32_t axis, const tn_rtl_slot *what);
+tn_status tn_rtl_step_tokens_slot(maker *builder, uint32_t *slot);
 /* A pass of a map over whole operands that lie alike, or over one slice of each, word by word. */
-tn_status tn_rtl_step_word_pass(maker *with, tn_operation_kind kind, view *a, view *b, view *result,
+tn_status tn_rtl_step_word_pass(maker *builder, tn_operation_kind kind, view *a, view *b, view *result,
                                 double constant);
-view tn_rtl_step_whole_view(const maker *with, uint32_t stored);
-tn_status tn_rtl_step_clear(maker *with);
-tn_status tn_rtl_step_program_product(maker *with);
-tn_status tn_rtl_step_attention_product(maker *with);
-tn_status tn_rtl_step_softmax(maker *with);
+view tn_rtl_step_whole_view(const maker *builder, uint32_t stored);
+tn_status tn_rtl_step_clear(maker *builder);
+tn_status tn_rtl_step_program_product(maker *builder);
+tn_status tn_rtl_step_attention_product(maker *builder);
+tn_status tn_rtl_step_softmax(maker *builder);
 /* Every operation whose passes go over rows x columns as its row of model/operation.h says. */
 tn_status tn_rtl_step_passes(maker *state);
-tn_status tn_rtl_step_update(maker *with);
-tn_status tn_rtl_step_lookup(maker *with);
-tn_status tn_rtl_step_scatter(maker *with);
+tn_status tn_rtl_step_update(maker *builder);
+tn_status tn_rtl_step_lookup(maker *builder);
+tn_status tn_rtl_step_scatter(maker *builder);
 
 #endif

@@ -18,27 +18,27 @@ typedef struct arrays {
     double *a, *b, *c;
 } arrays;
 
-static void multiply(tn_real real, const arrays *on, int side) {
+static void multiply(tn_real real, const arrays *values, int side) {
     if (real == TN_FLOAT64)
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, side, side, side, 1.0, on->a, side, on->b,
-                    side, 0.0, on->c, side);
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, side, side, side, 1.0, values->a, side,
+                    values->b, side, 0.0, values->c, side);
     else
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, side, side, side, 1.0f, (float *)on->a, side,
-                    (float *)on->b, side, 0.0f, (float *)on->c, side);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, side, side, side, 1.0f, (float *)values->a,
+                    side, (float *)values->b, side, 0.0f, (float *)values->c, side);
 }
 
-static void transpose(tn_real real, const arrays *on) {
-    const tn_axes from = {2, {0, 1}, {SIDE, SIDE}}, to = {2, {1, 0}, {SIDE, SIDE}};
-    tn_permute(tn_real_bytes(real), &from, &to, on->a, on->c);
+static void transpose(tn_real real, const arrays *values) {
+    const tn_axes source = {2, {0, 1}, {SIDE, SIDE}}, target = {2, {1, 0}, {SIDE, SIDE}};
+    tn_permute(tn_real_bytes(real), &source, &target, values->a, values->c);
 }
 
 /* A whole step on 2 x 2 arrays, the first of which has its batch index last. */
-static tn_status small_step(tn_real real, const arrays *on, tn_error *error) {
+static tn_status small_step(tn_real real, const arrays *values, tn_error *error) {
     const uint64_t index_size[] = {2, 2, 2};
     uint32_t row_batch[] = {1, 0}, batch_column[] = {0, 2}, all[] = {0, 1, 2};
-    const tn_operand a = {{2, row_batch}, on->a}, b = {{2, batch_column}, on->b};
+    const tn_operand a = {{2, row_batch}, values->a}, b = {{2, batch_column}, values->b};
     tn_product_work work = {0};
-    return tn_run_product(real, index_size, a, b, (tn_indices){3, all}, on->c, &work, error);
+    return tn_run_product(real, index_size, a, b, (tn_indices){3, all}, values->c, &work, error);
 }
 
 static double best(double seconds, double started) {
@@ -46,20 +46,20 @@ static double best(double seconds, double started) {
     return now < seconds ? now : seconds;
 }
 
-static tn_status measure(tn_cpu_rates *rates, tn_real real, const arrays *on, tn_error *error) {
+static tn_status measure(tn_cpu_rates *rates, tn_real real, const arrays *values, tn_error *error) {
     double large = 1, small = 1, moved = 1, step = 1;
     for (int run = 0; run < RUNS; run++) {
         double started = tn_clock_seconds();
-        multiply(real, on, SIDE);
+        multiply(real, values, SIDE);
         large = best(large, started);
         started = tn_clock_seconds();
-        for (int i = 0; i < SMALL_CALLS; i++) multiply(real, on, 1);
+        for (int i = 0; i < SMALL_CALLS; i++) multiply(real, values, 1);
         small = best(small, started);
         started = tn_clock_seconds();
-        transpose(real, on);
+        transpose(real, values);
         moved = best(moved, started);
         started = tn_clock_seconds();
-        for (int i = 0; i < SMALL_CALLS; i++) TN_TRY(small_step(real, on, error));
+        for (int i = 0; i < SMALL_CALLS; i++) TN_TRY(small_step(real, values, error));
         step = best(step, started);
     }
     rates->seconds_per_mac[real] = large / ((double)SIDE * SIDE * SIDE);
@@ -69,23 +69,23 @@ static tn_status measure(tn_cpu_rates *rates, tn_real real, const arrays *on, tn
     return TN_OK;
 }
 
-static tn_status allocate(arrays *on, tn_error *error) {
+static tn_status allocate(arrays *values, tn_error *error) {
     size_t elements = (size_t)SIDE * SIDE;
-    TN_TRY(TN_ALLOC(elements, &on->a, error));
-    TN_TRY(TN_ALLOC(elements, &on->b, error));
-    return TN_ALLOC(elements, &on->c, error);
+    TN_TRY(TN_ALLOC(elements, &values->a, error));
+    TN_TRY(TN_ALLOC(elements, &values->b, error));
+    return TN_ALLOC(elements, &values->c, error);
 }
 
 tn_status tn_cpu_measure(tn_cpu_rates *rates, tn_error *error) {
-    arrays on = {0};
-    tn_status status = allocate(&on, error);
+    arrays values = {0};
+    tn_status status = allocate(&values, error);
     tn_blas_serial();
     for (int real = 0; status == TN_OK && real < TN_REALS; real++)
-        status = measure(rates, (tn_real)real, &on, error);
+        status = measure(rates, (tn_real)real, &values, error);
     tn_blas_restore();
-    tn_free(on.a);
-    tn_free(on.b);
-    tn_free(on.c);
+    tn_free(values.a);
+    tn_free(values.b);
+    tn_free(values.c);
     return status;
 }
 
@@ -265,7 +265,7 @@ static bool is_given(const tn_trial *trial, tn_phase phase) {
 }
 
 static tn_check judge(const checking *c, tn_phase phase, const tn_cpu_rates *rates) {
-    double within = dense_tolerance[c->real], given_within = fmax(within, c->trial->given.tolerance);
+    double tolerance = dense_tolerance[c->real], given_within = fmax(tolerance, c->trial->given.tolerance);
     bool given = is_given(c->trial, phase), differences = c->real == TN_FLOAT64 && phase != TN_FORWARD;
     tn_check check = {
         .real = c->real,
@@ -276,7 +276,7 @@ static tn_check judge(const checking *c, tn_phase phase, const tn_cpu_rates *rat
         .peak_elements_executed = c->execution.peak_elements[phase],
         .scratch_elements = c->execution.work.scratch_elements,
         .relative_error = c->dense_error[phase],
-        .tolerance = given ? given_within : within,
+        .tolerance = given ? given_within : tolerance,
         .difference_error = differences ? c->difference_error[phase] : -1,
         .seconds_predicted = tn_cpu_seconds(rates, c->program, phase, c->real),
         .seconds_executed = c->execution.seconds[phase],
@@ -284,7 +284,7 @@ static tn_check judge(const checking *c, tn_phase phase, const tn_cpu_rates *rat
     worsen(&check.relative_error, c->given_error[phase]);
     check.ok = check.macs_predicted == check.macs_executed &&
                check.peak_elements_predicted == check.peak_elements_executed &&
-               c->dense_error[phase] <= within && c->given_error[phase] <= given_within &&
+               c->dense_error[phase] <= tolerance && c->given_error[phase] <= given_within &&
                (!differences || check.difference_error <= difference_tolerance);
     return check;
 }

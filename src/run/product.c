@@ -57,19 +57,20 @@ static void copy_run(size_t element_bytes, const char *values, size_t stride, ui
     }
 }
 
-void tn_permute(size_t element_bytes, const tn_axes *from, const tn_axes *to, const void *values, void *out) {
-    size_t stride[TN_PERMUTE_AXES_MOST] = {0}, at = 0, outer = to->count ? to->count - 1 : 0;
-    uint64_t counter[TN_PERMUTE_AXES_MOST] = {0}, run = to->count ? to->size[outer] : 1;
-    uint64_t runs = tn_axes_elements(to) / run;
+void tn_permute(size_t element_bytes, const tn_axes *source, const tn_axes *target, const void *values,
+                void *out) {
+    size_t stride[TN_PERMUTE_AXES_MOST] = {0}, index = 0, outer = target->count ? target->count - 1 : 0;
+    uint64_t counter[TN_PERMUTE_AXES_MOST] = {0}, run = target->count ? target->size[outer] : 1;
+    uint64_t runs = tn_axes_elements(target) / run;
     char *next = out;
-    tn_axes_strides(from, to, stride);
+    tn_axes_strides(source, target, stride);
     for (uint64_t r = 0; r < runs; r++) {
-        copy_run(element_bytes, (const char *)values + at * element_bytes, stride[outer], run, next);
+        copy_run(element_bytes, (const char *)values + index * element_bytes, stride[outer], run, next);
         next += run * element_bytes;
         for (size_t axis = outer; axis-- > 0;) {
-            at += stride[axis];
-            if (++counter[axis] < to->size[axis]) break;
-            at -= to->size[axis] * stride[axis];
+            index += stride[axis];
+            if (++counter[axis] < target->size[axis]) break;
+            index -= target->size[axis] * stride[axis];
             counter[axis] = 0;
         }
     }

@@ -37,8 +37,9 @@ uint64_t tn_axes_elements(const tn_axes *axes);
  * starts zeroed). */
 void tn_axes_strides(const tn_axes *array, const tn_axes *loop, size_t *stride);
 
-/* out, with axes `to`, = values, with the same axes in the order `from`; elements of 4 or 8 bytes. */
-void tn_permute(size_t element_bytes, const tn_axes *from, const tn_axes *to, const void *values, void *out);
+/* out, with axes `target`, = values, with the same axes in the order `source`; elements of 4 or 8 bytes. */
+void tn_permute(size_t element_bytes, const tn_axes *source, const tn_axes *target, const void *values,
+                void *out);
 
 TN_PUBLIC_BEGIN
 

@@ -102,10 +102,10 @@ static tn_status contract(const tn_network *network, const double *const *values
         tn_merge merge = best.tree.merge[i];
         tn_axes a = tn_axes_of(network->index_size, indices[merge.a]);
         tn_axes b = tn_axes_of(network->index_size, indices[merge.b]);
-        tn_axes to = tn_axes_of(network->index_size, indices[n + i]);
+        tn_axes axes = tn_axes_of(network->index_size, indices[n + i]);
         double *made = out;
-        if (i + 2 < n) TN_TRY(TN_NEW(arena, tn_axes_elements(&to), &made, error));
-        contract_pair(&a, value[merge.a], &b, value[merge.b], &to, made);
+        if (i + 2 < n) TN_TRY(TN_NEW(arena, tn_axes_elements(&axes), &made, error));
+        contract_pair(&a, value[merge.a], &b, value[merge.b], &axes, made);
         value[n + i] = made;
     }
     return TN_OK;
@@ -116,9 +116,9 @@ tn_status tn_contract_plainly(const tn_network *network, const double *const *va
     tn_arena arena = {0};
     tn_status status = TN_OK;
     if (network->tensors == 1) {
-        tn_axes from = tn_axes_of(network->index_size, network->tensor[0]);
-        tn_axes to = tn_axes_of(network->index_size, network->output);
-        tn_permute(sizeof *out, &from, &to, values[0], out);
+        tn_axes source = tn_axes_of(network->index_size, network->tensor[0]);
+        tn_axes target = tn_axes_of(network->index_size, network->output);
+        tn_permute(sizeof *out, &source, &target, values[0], out);
     } else {
         status = contract(network, values, out, &arena, error);
     }

@@ -120,19 +120,20 @@ static uint64_t digit_of(const tn_weight *weight, uint64_t word, uint32_t k) {
 
 /* Core k with its factor of the rows replaced by the token: a slice per token. */
 static tn_status cut_core(drawing *d, uint32_t k, const double **cut) {
-    tn_indices on = d->network.tensor[k];
+    tn_indices indices = d->network.tensor[k];
     uint64_t outer = 1, inner = 1, tokens = d->trial->tokens;
     double *values;
     *cut = d->core[k];
-    uint32_t at = 0;
-    while (at < on.count && on.index[at] != TOKEN) outer *= d->network.index_size[on.index[at++]];
-    if (at == on.count) return TN_OK;
-    for (uint32_t i = at + 1; i < on.count; i++) inner *= d->network.index_size[on.index[i]];
+    uint32_t index = 0;
+    while (index < indices.count && indices.index[index] != TOKEN)
+        outer *= d->network.index_size[indices.index[index++]];
+    if (index == indices.count) return TN_OK;
+    for (uint32_t i = index + 1; i < indices.count; i++) inner *= d->network.index_size[indices.index[i]];
     TN_TRY(TN_NEW(d->arena, outer * tokens * inner, &values, d->error));
     for (uint64_t o = 0; o < outer; o++)
         for (uint64_t t = 0; t < tokens; t++) {
-            uint64_t from = o * d->weight->m[k] + digit_of(d->weight, d->word[t], k);
-            memcpy(values + (o * tokens + t) * inner, d->core[k] + from * inner, inner * sizeof *values);
+            uint64_t start = o * d->weight->m[k] + digit_of(d->weight, d->word[t], k);
+            memcpy(values + (o * tokens + t) * inner, d->core[k] + start * inner, inner * sizeof *values);
         }
     *cut = values;
     return TN_OK;

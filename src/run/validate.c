@@ -135,9 +135,9 @@ static tn_status forward_of(const tn_step_layer *layer, tn_arena *arena, const t
 }
 
 /* Of a flow that has a backward pass all the same the rows of the forward phase alone. */
-static void keep_forward(tn_checks *checks, size_t from) {
-    size_t kept = from;
-    for (size_t i = from; i < checks->count; i++)
+static void keep_forward(tn_checks *checks, size_t start) {
+    size_t kept = start;
+    for (size_t i = start; i < checks->count; i++)
         if (checks->item[i].phase == TN_FORWARD) checks->item[kept++] = checks->item[i];
     checks->count = kept;
 }
@@ -192,8 +192,8 @@ static double bytes_there_are(void) {
 static tn_status refuse_too_large(const tn_step *step, tn_error *error) {
     double there_are = bytes_there_are();
     const double GB = 1e9;
-    for (uint32_t at = 0; at < step->layers; at++) {
-        const tn_step_layer *layer = &step->layer[at];
+    for (uint32_t index = 0; index < step->layers; index++) {
+        const tn_step_layer *layer = &step->layer[index];
         if (!layer->program || !layer->weight || bytes_of(layer) <= there_are) continue;
         return tn_fail(
             error, TN_LIMIT,
@@ -208,11 +208,11 @@ static tn_status validate_step(tn_checks *checks, tn_executed *executed, const t
                                const char *prefix, uint64_t seed, const tn_cpu_rates *rates,
                                const tn_progress *progress, tn_error *error) {
     TN_TRY(refuse_too_large(step, error));
-    for (uint32_t at = 0; at < step->layers; at++) {
-        const tn_step_layer *layer = &step->layer[at];
+    for (uint32_t index = 0; index < step->layers; index++) {
+        const tn_step_layer *layer = &step->layer[index];
         uint32_t count;
-        tn_progress_report(progress, at, step->layers);
-        if (!is_first(step, at, &count)) continue;
+        tn_progress_report(progress, index, step->layers);
+        if (!is_first(step, index, &count)) continue;
         uint64_t tokens = tokens_of(layer->program);
         if (was_executed(executed, layer, tokens)) continue;
         if (tn_interrupted())

@@ -56,7 +56,7 @@ typedef struct {
     const tn_units *units;
     const tn_layer_table *table;
     const tn_build *build;
-    size_t at; /* of the build */
+    size_t build_index; /* of the build */
     const tn_front_options *options;
     const uint32_t *digit;
     size_t dimensions;
@@ -70,8 +70,8 @@ typedef struct {
 /* ---- costs ---- */
 
 /* As it is summed: degrees of freedom negated. */
-static double cost_of_option(const finder *with, uint32_t u, uint64_t option, tn_layer_cost cost) {
-    const tn_unit_table *unit = &with->table->unit[u];
+static double cost_of_option(const finder *state, uint32_t u, uint64_t option, tn_layer_cost cost) {
+    const tn_unit_table *unit = &state->table->unit[u];
     switch (cost) {
     case TN_COST_DEGREES:
         return -unit->sum[TN_SUM_DEGREES][option];
@@ -80,106 +80,107 @@ static double cost_of_option(const finder *with, uint32_t u, uint64_t option, tn
     case TN_COST_MACS:
         return unit->sum[TN_SUM_MACS][option];
     default:
-        return tn_part_cost(&unit->part[with->at][option], cost);
+        return tn_part_cost(&unit->part[state->build_index][option], cost);
     }
 }
 
-static double cost_of_rest(const finder *with, tn_layer_cost cost) {
+static double cost_of_rest(const finder *state, tn_layer_cost cost) {
     switch (cost) {
     case TN_COST_DEGREES:
         return 0;
     case TN_COST_PARAMETERS:
-        return with->table->rest_sum[TN_SUM_PARAMETERS];
+        return state->table->rest_sum[TN_SUM_PARAMETERS];
     case TN_COST_MACS:
-        return with->table->rest_sum[TN_SUM_MACS];
+        return state->table->rest_sum[TN_SUM_MACS];
     default:
-        return tn_part_cost(&with->table->rest[with->at], cost) + tn_part_cost(&with->watches.constant, cost);
+        return tn_part_cost(&state->table->rest[state->build_index], cost) +
+               tn_part_cost(&state->watches.constant, cost);
     }
 }
 
 /* The least (or greatest) that the options of a unit can add. */
-static double extreme(const finder *with, uint32_t u, tn_layer_cost cost, bool most) {
+static double extreme(const finder *state, uint32_t u, tn_layer_cost cost, bool most) {
     double found = most ? -INFINITY : INFINITY;
-    for (uint64_t o = 0; o < with->table->unit[u].options; o++) {
-        if (!with->table->unit[u].defined[o]) continue;
-        double value = cost_of_option(with, u, o, cost);
+    for (uint64_t o = 0; o < state->table->unit[u].options; o++) {
+        if (!state->table->unit[u].defined[o]) continue;
+        double value = cost_of_option(state, u, o, cost);
         found = most ? fmax(found, value) : fmin(found, value);
     }
     return found;
 }
 
-static double extreme_sum(const finder *with, tn_layer_cost cost, bool most) {
-    double sum = cost_of_rest(with, cost);
-    for (uint32_t u = 0; u < with->table->units; u++) sum += extreme(with, u, cost, most);
+static double extreme_sum(const finder *state, tn_layer_cost cost, bool most) {
+    double sum = cost_of_rest(state, cost);
+    for (uint32_t u = 0; u < state->table->units; u++) sum += extreme(state, u, cost, most);
     return sum;
 }
 
-static tn_status descriptors(const finder *with, double operations, tn_price_part *part, tn_error *error) {
+static tn_status descriptors(const finder *state, double operations, tn_price_part *part, tn_error *error) {
     *part = (tn_price_part){0};
-    return tn_descriptor_price(with->space->device, (uint64_t)operations, part, error);
+    return tn_descriptor_price(state->space->device, (uint64_t)operations, part, error);
 }
 
 /* Prunings that may each lose the width of a box: one for each unit, and one where memories are added after it. */
-static unsigned rounds_of(const finder *with) {
-    unsigned rounds = with->table->units;
-    for (uint32_t u = 0; u < with->table->units; u++) rounds += tn_watched_close_with(&with->watches, u);
+static unsigned rounds_of(const finder *state) {
+    unsigned rounds = state->table->units;
+    for (uint32_t u = 0; u < state->table->units; u++) rounds += tn_watched_close_with(&state->watches, u);
     return rounds;
 }
 
 /* Counts on where there is no room, for choose_dimensions to refuse. */
-static void add_dimension(finder *with, tn_layer_cost cost) {
-    if (with->dimensions < TN_SUM_DIMENSIONS) with->cost[with->dimensions] = cost;
-    with->dimensions++;
+static void add_dimension(finder *state, tn_layer_cost cost) {
+    if (state->dimensions < TN_SUM_DIMENSIONS) state->cost[state->dimensions] = cost;
+    state->dimensions++;
 }
 
 /* Objectives first, then what must not be exceeded: guards. */
-static tn_status choose_dimensions(finder *with, tn_error *error) {
-    const tn_resources *budget = &with->space->budget;
+static tn_status choose_dimensions(finder *state, tn_error *error) {
+    const tn_resources *budget = &state->space->budget;
     tn_price_part least, most;
     double bram18, uram;
     for (int c = 0; c < TN_COSTS; c++)
-        if (with->options->objective[c]) add_dimension(with, (tn_layer_cost)c);
-    with->boxes.rounded = with->dimensions;
+        if (state->options->objective[c]) add_dimension(state, (tn_layer_cost)c);
+    state->boxes.rounded = state->dimensions;
     /* An objective that is rounded guards nothing: what breaks a constraint could cover what holds it. */
     for (int c = 0; c < TN_COSTS; c++)
-        if (with->options->bounded[c] && !(with->options->objective[c] && with->options->epsilon == 0))
-            add_dimension(with, (tn_layer_cost)c);
-    TN_TRY(descriptors(with, extreme_sum(with, TN_COST_OPERATIONS, false), &least, error));
-    TN_TRY(descriptors(with, extreme_sum(with, TN_COST_OPERATIONS, true), &most, error));
-    if (least.bram18 != most.bram18) add_dimension(with, TN_COST_OPERATIONS);
-    TN_TRY(tn_watched_most(&with->watches, &bram18, &uram, error));
-    bool exact_bram18 = (with->options->objective[TN_COST_BRAM18] && with->options->epsilon == 0) ||
-                        with->options->bounded[TN_COST_BRAM18];
-    bool exact_uram = (with->options->objective[TN_COST_URAM] && with->options->epsilon == 0) ||
-                      with->options->bounded[TN_COST_URAM];
+        if (state->options->bounded[c] && !(state->options->objective[c] && state->options->epsilon == 0))
+            add_dimension(state, (tn_layer_cost)c);
+    TN_TRY(descriptors(state, extreme_sum(state, TN_COST_OPERATIONS, false), &least, error));
+    TN_TRY(descriptors(state, extreme_sum(state, TN_COST_OPERATIONS, true), &most, error));
+    if (least.bram18 != most.bram18) add_dimension(state, TN_COST_OPERATIONS);
+    TN_TRY(tn_watched_most(&state->watches, &bram18, &uram, error));
+    bool exact_bram18 = (state->options->objective[TN_COST_BRAM18] && state->options->epsilon == 0) ||
+                        state->options->bounded[TN_COST_BRAM18];
+    bool exact_uram = (state->options->objective[TN_COST_URAM] && state->options->epsilon == 0) ||
+                      state->options->bounded[TN_COST_URAM];
     if (!exact_bram18 &&
-        extreme_sum(with, TN_COST_BRAM18, true) + most.bram18 + bram18 > (double)budget->bram18)
-        add_dimension(with, TN_COST_BRAM18);
-    if (!exact_uram && extreme_sum(with, TN_COST_URAM, true) + uram > (double)budget->uram)
-        add_dimension(with, TN_COST_URAM);
-    if (with->dimensions > TN_SUM_DIMENSIONS)
+        extreme_sum(state, TN_COST_BRAM18, true) + most.bram18 + bram18 > (double)budget->bram18)
+        add_dimension(state, TN_COST_BRAM18);
+    if (!exact_uram && extreme_sum(state, TN_COST_URAM, true) + uram > (double)budget->uram)
+        add_dimension(state, TN_COST_URAM);
+    if (state->dimensions > TN_SUM_DIMENSIONS)
         return tn_fail(
             error, TN_LIMIT,
             "objectives, constraints and memories of this space make %zu costs to compare; at most %d "
             "are handled, so leave out an objective or a constraint",
-            with->dimensions, TN_SUM_DIMENSIONS);
-    with->boxes.width = pow(1 + with->options->epsilon, 1.0 / rounds_of(with)) - 1;
-    for (size_t d = 0; d < with->boxes.rounded; d++)
-        with->boxes.negated[d] = with->cost[d] == TN_COST_DEGREES;
+            state->dimensions, TN_SUM_DIMENSIONS);
+    state->boxes.width = pow(1 + state->options->epsilon, 1.0 / rounds_of(state)) - 1;
+    for (size_t d = 0; d < state->boxes.rounded; d++)
+        state->boxes.negated[d] = state->cost[d] == TN_COST_DEGREES;
     return TN_OK;
 }
 
 /* What is sure to be added to a sum after the units before `next`. */
-static tn_status set_shifts(finder *with, uint32_t next, tn_error *error) {
+static tn_status set_shifts(finder *state, uint32_t next, tn_error *error) {
     tn_price_part least;
-    TN_TRY(descriptors(with, extreme_sum(with, TN_COST_OPERATIONS, false), &least, error));
-    for (size_t d = 0; d < with->boxes.rounded; d++) {
-        tn_layer_cost cost = with->cost[d];
+    TN_TRY(descriptors(state, extreme_sum(state, TN_COST_OPERATIONS, false), &least, error));
+    for (size_t d = 0; d < state->boxes.rounded; d++) {
+        tn_layer_cost cost = state->cost[d];
         double sum =
             tn_part_cost(&least, cost == TN_COST_CAPACITY || cost == TN_COST_BRAM18 ? cost : TN_COST_MACS);
-        for (uint32_t u = next; u < with->table->units; u++)
-            sum += cost == TN_COST_DEGREES ? -extreme(with, u, cost, true) : extreme(with, u, cost, false);
-        with->boxes.shift[d] = sum;
+        for (uint32_t u = next; u < state->table->units; u++)
+            sum += cost == TN_COST_DEGREES ? -extreme(state, u, cost, true) : extreme(state, u, cost, false);
+        state->boxes.shift[d] = sum;
     }
     return TN_OK;
 }
@@ -187,125 +188,126 @@ static tn_status set_shifts(finder *with, uint32_t next, tn_error *error) {
 /* ---- merging ---- */
 
 /* The part of a design's id that an option decides; 0 in a vast space, where none has one. */
-static uint64_t id_of(const finder *with, uint32_t u, uint64_t option) {
-    const tn_unit *unit = &with->units->unit[u];
-    const tn_choices *choices = &with->space->choices;
+static uint64_t id_of(const finder *state, uint32_t u, uint64_t option) {
+    const tn_unit *unit = &state->units->unit[u];
+    const tn_choices *choices = &state->space->choices;
     uint32_t digit[TN_AXES_MOST];
     if (choices->is_vast) return 0;
     tn_digits_of(choices, unit->axis, unit->axes, option, digit);
     return tn_digits_id(choices, unit->axis, unit->axes, digit);
 }
 
-static tn_status list_options(finder *with, uint32_t u, tn_sums *options, tn_error *error) {
-    const tn_unit_table *unit = &with->table->unit[u];
-    const tn_boxes exact = {.rounded = with->boxes.rounded};
+static tn_status list_options(finder *state, uint32_t u, tn_sums *options, tn_error *error) {
+    const tn_unit_table *unit = &state->table->unit[u];
+    const tn_boxes exact = {.rounded = state->boxes.rounded};
     double value[TN_SUM_DIMENSIONS];
-    tn_sums_begin(options, with->dimensions);
+    tn_sums_begin(options, state->dimensions);
     for (uint64_t o = 0; o < unit->options; o++) {
         uint64_t number;
         if (!unit->defined[o]) continue;
-        for (size_t d = 0; d < with->dimensions; d++) value[d] = cost_of_option(with, u, o, with->cost[d]);
-        TN_TRY(tn_watched_label(&with->watches, u, o, &number, error));
-        TN_TRY(tn_sums_add(options, value, number, id_of(with, u, o), (uint32_t)o, 0, error));
+        for (size_t d = 0; d < state->dimensions; d++) value[d] = cost_of_option(state, u, o, state->cost[d]);
+        TN_TRY(tn_watched_label(&state->watches, u, o, &number, error));
+        TN_TRY(tn_sums_add(options, value, number, id_of(state, u, o), (uint32_t)o, 0, error));
     }
     return tn_sums_prune(options, &exact, error);
 }
 
-static tn_status merge_unit(finder *with, uint32_t u, const tn_sums *before, tn_error *error) {
+static tn_status merge_unit(finder *state, uint32_t u, const tn_sums *before, tn_error *error) {
     tn_sums options;
-    tn_status status = list_options(with, u, &options, error);
-    if (status == TN_OK) status = set_shifts(with, u + 1, error);
-    if (status == TN_OK) status = TN_ALLOC(options.count, &with->option[u], error);
+    tn_status status = list_options(state, u, &options, error);
+    if (status == TN_OK) status = set_shifts(state, u + 1, error);
+    if (status == TN_OK) status = TN_ALLOC(options.count, &state->option[u], error);
     if (status == TN_OK) {
-        memcpy(with->option[u], options.left, options.count * sizeof *options.left);
-        status = tn_sums_merge(before, &options, &with->boxes, tn_watched_join, &with->watches,
-                               with->options->most, with->options->deadline, &with->level[u], error);
+        memcpy(state->option[u], options.left, options.count * sizeof *options.left);
+        status = tn_sums_merge(before, &options, &state->boxes, tn_watched_join, &state->watches,
+                               state->options->most, state->options->deadline, &state->level[u], error);
     }
-    if (status == TN_OK && tn_watched_close_with(&with->watches, u)) {
-        status = tn_watched_close(&with->watches, u, with->cost, &with->level[u], error);
-        if (status == TN_OK) status = tn_sums_prune(&with->level[u], &with->boxes, error);
+    if (status == TN_OK && tn_watched_close_with(&state->watches, u)) {
+        status = tn_watched_close(&state->watches, u, state->cost, &state->level[u], error);
+        if (status == TN_OK) status = tn_sums_prune(&state->level[u], &state->boxes, error);
     }
     tn_sums_free(&options);
     return status;
 }
 
 /* A point alone: what no unit adds. */
-static tn_status begin_with_rest(finder *with, tn_sums *start, tn_error *error) {
+static tn_status begin_with_rest(finder *state, tn_sums *start, tn_error *error) {
     double value[TN_SUM_DIMENSIONS];
-    tn_sums_begin(start, with->dimensions);
-    for (size_t d = 0; d < with->dimensions; d++) value[d] = cost_of_rest(with, with->cost[d]);
+    tn_sums_begin(start, state->dimensions);
+    for (size_t d = 0; d < state->dimensions; d++) value[d] = cost_of_rest(state, state->cost[d]);
     return tn_sums_add(start, value, 0, 0, 0, 0, error);
 }
 
 /* ---- what is left ---- */
 
 /* All costs of a point of the last level, from its options. */
-static tn_status put_point(finder *with, uint32_t at, tn_build_front *front, tn_error *error) {
-    uint32_t units = with->table->units;
+static tn_status put_point(finder *state, uint32_t index, tn_build_front *front, tn_error *error) {
+    uint32_t units = state->table->units;
     tn_price_part memory;
-    size_t to = front->count;
-    for (int c = 0; c < TN_COSTS; c++) front->cost[c][to] = cost_of_rest(with, (tn_layer_cost)c);
-    const tn_sums *last = &with->level[units - 1];
+    size_t target = front->count;
+    for (int c = 0; c < TN_COSTS; c++) front->cost[c][target] = cost_of_rest(state, (tn_layer_cost)c);
+    const tn_sums *last = &state->level[units - 1];
     double summed[TN_COSTS] = {0};
-    for (size_t d = 0; d < with->dimensions; d++) summed[with->cost[d]] = last->value[d][at];
+    for (size_t d = 0; d < state->dimensions; d++) summed[state->cost[d]] = last->value[d][index];
     for (uint32_t u = units; u-- > 0;) {
-        uint32_t option = with->option[u][with->level[u].right[at]];
-        front->option[u][to] = option;
+        uint32_t option = state->option[u][state->level[u].right[index]];
+        front->option[u][target] = option;
         for (int c = 0; c < TN_COSTS; c++)
-            front->cost[c][to] += cost_of_option(with, u, option, (tn_layer_cost)c);
-        at = with->level[u].left[at];
+            front->cost[c][target] += cost_of_option(state, u, option, (tn_layer_cost)c);
+        index = state->level[u].left[index];
     }
     /* Those that were summed have the memories of shared arrays in them. */
-    for (size_t d = 0; d < with->dimensions; d++) front->cost[with->cost[d]][to] = summed[with->cost[d]];
-    TN_TRY(descriptors(with, front->cost[TN_COST_OPERATIONS][to], &memory, error));
-    front->cost[TN_COST_CAPACITY][to] += memory.capacity_bits;
-    front->cost[TN_COST_BRAM18][to] += memory.bram18;
-    front->cost[TN_COST_DEGREES][to] = -front->cost[TN_COST_DEGREES][to];
-    bool fits = front->cost[TN_COST_BRAM18][to] <= (double)with->space->budget.bram18 &&
-                front->cost[TN_COST_URAM][to] <= (double)with->space->budget.uram;
+    for (size_t d = 0; d < state->dimensions; d++)
+        front->cost[state->cost[d]][target] = summed[state->cost[d]];
+    TN_TRY(descriptors(state, front->cost[TN_COST_OPERATIONS][target], &memory, error));
+    front->cost[TN_COST_CAPACITY][target] += memory.capacity_bits;
+    front->cost[TN_COST_BRAM18][target] += memory.bram18;
+    front->cost[TN_COST_DEGREES][target] = -front->cost[TN_COST_DEGREES][target];
+    bool fits = front->cost[TN_COST_BRAM18][target] <= (double)state->space->budget.bram18 &&
+                front->cost[TN_COST_URAM][target] <= (double)state->space->budget.uram;
     front->count += fits;
     return TN_OK;
 }
 
-static tn_status list_points(finder *with, tn_build_front *front, tn_error *error) {
-    uint32_t units = with->table->units;
-    const tn_sums *last = &with->level[units - 1];
+static tn_status list_points(finder *state, tn_build_front *front, tn_error *error) {
+    uint32_t units = state->table->units;
+    const tn_sums *last = &state->level[units - 1];
     for (int c = 0; c < TN_COSTS; c++) TN_TRY(TN_ALLOC(last->count, &front->cost[c], error));
     TN_TRY(TN_ALLOC(units, &front->option, error));
     for (uint32_t u = 0; u < units; u++) TN_TRY(TN_ALLOC(last->count, &front->option[u], error));
-    for (size_t i = 0; i < last->count; i++) TN_TRY(put_point(with, (uint32_t)i, front, error));
-    front->slack = with->options->epsilon > 0 ? pow(1 + with->boxes.width, rounds_of(with)) : 1;
+    for (size_t i = 0; i < last->count; i++) TN_TRY(put_point(state, (uint32_t)i, front, error));
+    front->slack = state->options->epsilon > 0 ? pow(1 + state->boxes.width, rounds_of(state)) : 1;
     return TN_OK;
 }
 
 tn_status tn_build_front_find(const tn_space *space, const tn_units *units, const tn_layer_table *table,
                               size_t build, const uint32_t *digit, const tn_front_options *options,
                               tn_build_front *front, tn_error *error) {
-    finder with = {.space = space,
-                   .units = units,
-                   .table = table,
-                   .build = &table->build[build],
-                   .at = build,
-                   .options = options,
-                   .digit = digit};
+    finder state = {.space = space,
+                    .units = units,
+                    .table = table,
+                    .build = &table->build[build],
+                    .build_index = build,
+                    .options = options,
+                    .digit = digit};
     tn_sums start = {0};
     *front = (tn_build_front){0};
-    tn_status status = TN_ALLOC(table->units, &with.level, error);
-    if (status == TN_OK) status = TN_ALLOC(table->units, &with.option, error);
-    if (status == TN_OK) status = tn_watched_begin(&with.watches, table, with.build, space->device, error);
-    if (status == TN_OK) status = choose_dimensions(&with, error);
-    if (status == TN_OK) status = begin_with_rest(&with, &start, error);
+    tn_status status = TN_ALLOC(table->units, &state.level, error);
+    if (status == TN_OK) status = TN_ALLOC(table->units, &state.option, error);
+    if (status == TN_OK) status = tn_watched_begin(&state.watches, table, state.build, space->device, error);
+    if (status == TN_OK) status = choose_dimensions(&state, error);
+    if (status == TN_OK) status = begin_with_rest(&state, &start, error);
     for (uint32_t u = 0; status == TN_OK && u < table->units; u++)
-        status = merge_unit(&with, u, u ? &with.level[u - 1] : &start, error);
-    if (status == TN_OK) status = list_points(&with, front, error);
+        status = merge_unit(&state, u, u ? &state.level[u - 1] : &start, error);
+    if (status == TN_OK) status = list_points(&state, front, error);
     tn_sums_free(&start);
     for (uint32_t u = 0; u < table->units; u++) {
-        if (with.level) tn_sums_free(&with.level[u]);
-        if (with.option) tn_free(with.option[u]);
+        if (state.level) tn_sums_free(&state.level[u]);
+        if (state.option) tn_free(state.option[u]);
     }
-    tn_watched_free(&with.watches);
-    tn_free(with.level);
-    tn_free(with.option);
+    tn_watched_free(&state.watches);
+    tn_free(state.level);
+    tn_free(state.option);
     if (status != TN_OK) tn_build_front_free(front, table->units);
     return status;
 }

@@ -71,31 +71,32 @@ static int compare(const tn_undefined_flow *a, const tn_undefined_flow *b) {
 
 tn_status tn_outcome_add_undefined(tn_outcome *outcome, const tn_undefined_flow *flow, uint64_t designs,
                                    uint64_t first, tn_error *error) {
-    size_t at = 0;
-    while (at < outcome->undefined_count && compare(&outcome->undefined[at].flow, flow) < 0) at++;
-    if (at < outcome->undefined_count && compare(&outcome->undefined[at].flow, flow) == 0) {
-        tn_undefined_count *known = &outcome->undefined[at];
+    size_t index = 0;
+    while (index < outcome->undefined_count && compare(&outcome->undefined[index].flow, flow) < 0) index++;
+    if (index < outcome->undefined_count && compare(&outcome->undefined[index].flow, flow) == 0) {
+        tn_undefined_count *known = &outcome->undefined[index];
         known->designs += designs;
         if (first < known->first) known->first = first;
         return TN_OK;
     }
     TN_TRY(TN_GROW(&outcome->undefined, &outcome->undefined_capacity, outcome->undefined_count + 1, error));
-    memmove(&outcome->undefined[at + 1], &outcome->undefined[at],
-            (outcome->undefined_count - at) * sizeof *outcome->undefined);
-    outcome->undefined[at] = (tn_undefined_count){.flow = *flow, .designs = designs, .first = first};
+    memmove(&outcome->undefined[index + 1], &outcome->undefined[index],
+            (outcome->undefined_count - index) * sizeof *outcome->undefined);
+    outcome->undefined[index] = (tn_undefined_count){.flow = *flow, .designs = designs, .first = first};
     outcome->undefined_count++;
     return TN_OK;
 }
 
-tn_status tn_outcome_absorb(tn_outcome *outcome, tn_outcome *from, tn_error *error) {
-    TN_TRY(tn_archive_absorb(&outcome->front, &from->front, error));
-    for (size_t i = 0; i < from->undefined_count; i++) {
-        const tn_undefined_count *of = &from->undefined[i];
-        TN_TRY(tn_outcome_add_undefined(outcome, &of->flow, of->designs, of->first, error));
+tn_status tn_outcome_absorb(tn_outcome *outcome, tn_outcome *source, tn_error *error) {
+    TN_TRY(tn_archive_absorb(&outcome->front, &source->front, error));
+    for (size_t i = 0; i < source->undefined_count; i++) {
+        const tn_undefined_count *undefined = &source->undefined[i];
+        TN_TRY(
+            tn_outcome_add_undefined(outcome, &undefined->flow, undefined->designs, undefined->first, error));
     }
-    outcome->evaluated += from->evaluated;
-    outcome->evaluated_now += from->evaluated_now;
-    for (uint32_t i = 0; i < TN_CAUSES; i++) outcome->count[i] += from->count[i];
+    outcome->evaluated += source->evaluated;
+    outcome->evaluated_now += source->evaluated_now;
+    for (uint32_t i = 0; i < TN_CAUSES; i++) outcome->count[i] += source->count[i];
     return TN_OK;
 }
 
@@ -164,20 +165,20 @@ typedef struct {
     bool ended;
 } reader;
 
-static uint64_t get(reader *from) {
+static uint64_t get(reader *input) {
     uint64_t word = 0;
-    if (from->words == 0) {
-        from->ended = true;
+    if (input->words == 0) {
+        input->ended = true;
         return 0;
     }
-    for (int i = 0; i < 8; i++) word |= (uint64_t)from->byte[i] << 8 * i;
-    from->byte += 8;
-    from->words--;
+    for (int i = 0; i < 8; i++) word |= (uint64_t)input->byte[i] << 8 * i;
+    input->byte += 8;
+    input->words--;
     return word;
 }
 
-static double get_real(reader *from) {
-    uint64_t word = get(from);
+static double get_real(reader *input) {
+    uint64_t word = get(input);
     double value;
     memcpy(&value, &word, sizeof value);
     return value;
@@ -187,11 +188,11 @@ static tn_status wrong(uint64_t number, const char *what, tn_error *error) {
     return tn_fail(error, TN_INPUT, "the record of part %" PRIu64 " %s", number, what);
 }
 
-static tn_status read_causes(reader *from, uint64_t number, tn_outcome *found, tn_error *error) {
-    uint64_t causes = get(from), next = 0, sum = 0;
+static tn_status read_causes(reader *input, uint64_t number, tn_outcome *found, tn_error *error) {
+    uint64_t causes = get(input), next = 0, sum = 0;
     if (causes > TN_CAUSES) return wrong(number, "holds too many causes", error);
     for (uint64_t i = 0; i < causes; i++) {
-        uint64_t cause = get(from), designs = get(from);
+        uint64_t cause = get(input), designs = get(input);
         if (cause < next || cause >= TN_CAUSES || designs == 0)
             return wrong(number, "holds a cause that does not exist", error);
         if (!tn_add(sum, designs, &sum)) return wrong(number, "counts too many designs", error);
@@ -202,13 +203,13 @@ static tn_status read_causes(reader *from, uint64_t number, tn_outcome *found, t
     return TN_OK;
 }
 
-static tn_status read_flows(const tn_space *space, reader *from, uint64_t number, tn_outcome *found,
+static tn_status read_flows(const tn_space *space, reader *input, uint64_t number, tn_outcome *found,
                             tn_error *error) {
-    uint64_t flows = get(from), sum = 0;
-    if (flows > from->words / 6) return wrong(number, "holds too many flows", error);
+    uint64_t flows = get(input), sum = 0;
+    if (flows > input->words / 6) return wrong(number, "holds too many flows", error);
     for (uint64_t i = 0; i < flows; i++) {
-        uint64_t weight = get(from), format = get(from), factors = get(from), flow = get(from);
-        uint64_t designs = get(from), first = get(from);
+        uint64_t weight = get(input), format = get(input), factors = get(input), flow = get(input);
+        uint64_t designs = get(input), first = get(input);
         bool keys = weight == TN_UNDEFINED_KEYS && format == 0 && factors == 0 && flow == 0,
              exists = weight < tn_space_weights(space) && format < TN_FORMATS && factors > 0 &&
                       factors <= TN_FACTORS_MOST && flow < TN_FLOW_NAMES;
@@ -225,18 +226,18 @@ static tn_status read_flows(const tn_space *space, reader *from, uint64_t number
     return TN_OK;
 }
 
-static tn_status read_points(const tn_space *space, reader *from, uint64_t number, tn_outcome *found,
+static tn_status read_points(const tn_space *space, reader *input, uint64_t number, tn_outcome *found,
                              tn_error *error) {
-    uint64_t points = get(from), next = 0;
-    if (points > found->count[TN_CAUSE_NONE] || points > from->words / (1 + space->objectives))
+    uint64_t points = get(input), next = 0;
+    if (points > found->count[TN_CAUSE_NONE] || points > input->words / (1 + space->objectives))
         return wrong(number, "holds more points than feasible designs", error);
     for (uint64_t i = 0; i < points; i++) {
-        tn_point point = {.id = get(from)};
+        tn_point point = {.id = get(input)};
         if (point.id < next || point.id >= space->choices.designs || tn_chunk_of(space, point.id) != number)
             return wrong(number, "holds a design that is not in this part", error);
         next = point.id + 1;
         for (size_t k = 0; k < space->objectives; k++) {
-            point.value[k] = get_real(from);
+            point.value[k] = get_real(input);
             if (!isfinite(point.value[k])) return wrong(number, "holds an objective without a value", error);
         }
         TN_TRY(tn_archive_offer(&found->front, &point, error));
@@ -246,16 +247,16 @@ static tn_status read_points(const tn_space *space, reader *from, uint64_t numbe
 
 tn_status tn_chunk_record_read(const tn_space *space, uint64_t number, const void *bytes, size_t length,
                                tn_outcome *found, uint64_t kept[2], tn_error *error) {
-    reader from = {.byte = bytes, .words = length / 8};
-    found->evaluated = get(&from);
+    reader input = {.byte = bytes, .words = length / 8};
+    found->evaluated = get(&input);
     if (found->evaluated != tn_chunk_at(space, number).designs)
         return wrong(number, "has another number of designs than the part", error);
-    TN_TRY(read_causes(&from, number, found, error));
-    TN_TRY(read_flows(space, &from, number, found, error));
-    TN_TRY(read_points(space, &from, number, found, error));
-    kept[0] = get(&from);
-    kept[1] = get(&from);
-    if (from.ended || from.words || length % 8)
+    TN_TRY(read_causes(&input, number, found, error));
+    TN_TRY(read_flows(space, &input, number, found, error));
+    TN_TRY(read_points(space, &input, number, found, error));
+    kept[0] = get(&input);
+    kept[1] = get(&input);
+    if (input.ended || input.words || length % 8)
         return wrong(number, "has another length than it says", error);
     return TN_OK;
 }

@@ -65,8 +65,8 @@ void tn_outcome_clear(tn_outcome *outcome);
 /* Counts `designs` more, the first of them of that id, that are undefined because of `flow` (not in `count`). */
 tn_status tn_outcome_add_undefined(tn_outcome *outcome, const tn_undefined_flow *flow, uint64_t designs,
                                    uint64_t first, tn_error *error);
-/* Adds what disjoint chunks found; of `from` only those points of its front stay that entered. */
-tn_status tn_outcome_absorb(tn_outcome *outcome, tn_outcome *from, tn_error *error);
+/* Adds what disjoint chunks found; of `source` only those points of its front stay that entered. */
+tn_status tn_outcome_absorb(tn_outcome *outcome, tn_outcome *source, tn_error *error);
 
 TN_PUBLIC_END
 

@@ -24,12 +24,12 @@ tn_status tn_chunk_search_begin(const tn_space *space, tn_chunk_search *search, 
 void tn_chunk_search_free(tn_chunk_search *search);
 
 /* Takes a feasible design as laid. */
-typedef tn_status tn_chunk_keep(void *to, uint64_t id, const tn_evaluation *evaluation, tn_error *error);
+typedef tn_status tn_chunk_keep(void *target, uint64_t id, const tn_evaluation *evaluation, tn_error *error);
 
 /* Adds to *found, which is empty, how the chunk's bounds were judged and the front of its designs as laid, but for some that
  * search->known refuses. With `keep` every design whose bound fits is laid, counted as what it is then, and given to it
  * where that fits, too. */
-tn_status tn_chunk_search_run(tn_chunk_search *search, const tn_chunk *chunk, tn_chunk_keep *keep, void *to,
-                              tn_outcome *found, tn_error *error);
+tn_status tn_chunk_search_run(tn_chunk_search *search, const tn_chunk *chunk, tn_chunk_keep *keep,
+                              void *target, tn_outcome *found, tn_error *error);
 
 #endif

@@ -156,14 +156,14 @@ const tn_error *tn_evaluator_why(const tn_evaluator *evaluator) {
     return &evaluator->why;
 }
 
-static void set_build(tn_evaluator *with, uint64_t inner) {
-    const tn_space *space = with->space;
+static void set_build(tn_evaluator *evaluator, uint64_t inner) {
+    const tn_space *space = evaluator->space;
     uint32_t digit[TN_AXES_MOST];
-    with->build = with->base_build;
+    evaluator->build = evaluator->base_build;
     tn_digits_of(&space->choices, space->inner, space->inners, inner, digit);
     for (size_t i = 0; i < space->inners; i++) {
         const tn_axis *choice = &space->choices.axis[space->inner[i]];
-        tn_build_set_value(&with->build, choice->field, choice->number[digit[space->inner[i]]]);
+        tn_build_set_value(&evaluator->build, choice->field, choice->number[digit[space->inner[i]]]);
     }
 }
 
@@ -203,33 +203,34 @@ static tn_cause broken_constraint(const tn_space *space, const uint32_t *digit,
 }
 
 /* Whether some build of the space has a price with a bound on its device. */
-static tn_status find_bounds(tn_evaluator *with, const tn_space *space, bool *has, tn_error *error) {
-    TN_TRY(tn_build_decode(tn_model_build(space->model), &with->model_arena, &with->base_build, error));
-    with->space = space;
+static tn_status find_bounds(tn_evaluator *evaluator, const tn_space *space, bool *has, tn_error *error) {
+    TN_TRY(tn_build_decode(tn_model_build(space->model), &evaluator->model_arena, &evaluator->base_build,
+                           error));
+    evaluator->space = space;
     for (uint64_t inner = 0; inner < space->inner_count && !*has; inner++) {
-        set_build(with, inner);
-        *has = tn_price_has_bound(space->device, &with->build);
+        set_build(evaluator, inner);
+        *has = tn_price_has_bound(space->device, &evaluator->build);
     }
     return TN_OK;
 }
 
 tn_status tn_space_has_bounds(const tn_space *space, bool *has, tn_error *error) {
-    tn_evaluator *with;
+    tn_evaluator *evaluator;
     *has = false;
     if (!is_bounded(space)) return TN_OK;
-    TN_TRY(tn_evaluator_new(space, &with, error));
+    TN_TRY(tn_evaluator_new(space, &evaluator, error));
     tn_status status = TN_OK;
     for (size_t m = 0; status == TN_OK && m < space->models; m++)
         for (size_t d = 0; status == TN_OK && d < space->devices; d++)
-            status = find_bounds(with, tn_space_variant(space, m, d), has, error);
-    tn_evaluator_free(with);
+            status = find_bounds(evaluator, tn_space_variant(space, m, d), has, error);
+    tn_evaluator_free(evaluator);
     return status;
 }
 
 /* The places of all values of the design of the step that stands and an inner combination. */
-static void gather_digits(const tn_evaluator *with, uint64_t inner, uint32_t *digit) {
-    const tn_space *space = with->space;
-    for (size_t i = 0; i < space->outers; i++) digit[space->outer[i]] = (uint32_t)with->digit[i];
+static void gather_digits(const tn_evaluator *evaluator, uint64_t inner, uint32_t *digit) {
+    const tn_space *space = evaluator->space;
+    for (size_t i = 0; i < space->outers; i++) digit[space->outer[i]] = (uint32_t)evaluator->digit[i];
     tn_digits_of(&space->choices, space->inner, space->inners, inner, digit);
 }
 
@@ -244,29 +245,30 @@ static tn_status price_itself(tn_workload *workload, const tn_build *build, tn_p
 }
 
 /* The design whose choices are set. */
-static tn_status judge(tn_evaluator *with, pricer *price, tn_evaluation *evaluation, tn_cause *cause,
+static tn_status judge(tn_evaluator *evaluator, pricer *price, tn_evaluation *evaluation, tn_cause *cause,
                        bool *exact, tn_error *error) {
     const tn_step *step;
-    TN_TRY(tn_workload_step(with->workload, &with->build, &step, error));
-    *evaluation =
-        (tn_evaluation){.parameters = step->parameters,
-                        .degrees_of_freedom = with->degrees_of_freedom,
-                        .macs_per_step = tn_step_macs(step->macs),
-                        .peak_elements = step->peak_elements,
-                        .steps_per_epoch = step->steps_per_epoch,
-                        .error = with->error,
-                        .accuracy = with->accuracy.mean,
-                        .accuracy_deviation = with->accuracy.deviation,
-                        .accuracy_interpolated =
-                            with->accuracy_basis == TN_ACCURACY_UNKNOWN ? NAN : (double)with->accuracy_basis};
-    tn_status status = price(with->workload, &with->build, &evaluation->price, exact, &with->why);
-    TN_TRY(tn_evaluator_as_cause(with, status, cause, error));
-    if (*cause == TN_CAUSE_NONE) *cause = worst_resource(&evaluation->price.used, &with->space->budget);
-    if (*cause == TN_CAUSE_NONE && is_unmeasured(with->space, evaluation)) *cause = TN_CAUSE_UNMEASURED;
-    if (*cause == TN_CAUSE_NONE && with->space->constraints) {
+    TN_TRY(tn_workload_step(evaluator->workload, &evaluator->build, &step, error));
+    *evaluation = (tn_evaluation){.parameters = step->parameters,
+                                  .degrees_of_freedom = evaluator->degrees_of_freedom,
+                                  .macs_per_step = tn_step_macs(step->macs),
+                                  .peak_elements = step->peak_elements,
+                                  .steps_per_epoch = step->steps_per_epoch,
+                                  .error = evaluator->error,
+                                  .accuracy = evaluator->accuracy.mean,
+                                  .accuracy_deviation = evaluator->accuracy.deviation,
+                                  .accuracy_interpolated = evaluator->accuracy_basis == TN_ACCURACY_UNKNOWN
+                                                               ? NAN
+                                                               : (double)evaluator->accuracy_basis};
+    tn_status status =
+        price(evaluator->workload, &evaluator->build, &evaluation->price, exact, &evaluator->why);
+    TN_TRY(tn_evaluator_as_cause(evaluator, status, cause, error));
+    if (*cause == TN_CAUSE_NONE) *cause = worst_resource(&evaluation->price.used, &evaluator->space->budget);
+    if (*cause == TN_CAUSE_NONE && is_unmeasured(evaluator->space, evaluation)) *cause = TN_CAUSE_UNMEASURED;
+    if (*cause == TN_CAUSE_NONE && evaluator->space->constraints) {
         uint32_t digit[TN_AXES_MOST];
-        gather_digits(with, with->inner, digit);
-        *cause = broken_constraint(with->space, digit, evaluation, *exact);
+        gather_digits(evaluator, evaluator->inner, digit);
+        *cause = broken_constraint(evaluator->space, digit, evaluation, *exact);
     }
     return TN_OK;
 }

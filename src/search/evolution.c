@@ -17,7 +17,7 @@ enum { POPULATION = 200, BARREN_MOST = 200 };
 /* A design of the population or an offspring. */
 typedef struct {
     uint32_t *digit; /* [choices] */
-    size_t at;       /* among all evaluated */
+    size_t index;    /* among all evaluated */
     double value[TN_OBJECTIVES_MOST];
     double lack; /* 0: feasible; else by which factor it is over, or infinity where it has no price */
     unsigned rank;
@@ -49,30 +49,31 @@ static uint64_t hash_of(const uint32_t *digit, size_t choices) {
 }
 
 /* The slot of the design, or the free one where it belongs. */
-static size_t slot_of(const evolution *with, const uint32_t *digit) {
-    size_t choices = with->space->choices.count, at = hash_of(digit, choices) & (with->slots - 1);
-    while (with->slot[at] &&
-           memcmp(with->digit + (with->slot[at] - 1) * choices, digit, choices * sizeof *digit) != 0)
-        at = (at + 1) & (with->slots - 1);
-    return at;
+static size_t slot_of(const evolution *population, const uint32_t *digit) {
+    size_t choices = population->space->choices.count,
+           index = hash_of(digit, choices) & (population->slots - 1);
+    while (population->slot[index] && memcmp(population->digit + (population->slot[index] - 1) * choices,
+                                             digit, choices * sizeof *digit) != 0)
+        index = (index + 1) & (population->slots - 1);
+    return index;
 }
 
-static tn_status note(evolution *with, const uint32_t *digit, size_t *at, tn_error *error) {
-    size_t choices = with->space->choices.count;
-    TN_TRY(TN_GROW(&with->digit, &with->capacity, (with->count + 1) * choices, error));
-    TN_TRY(TN_GROW(&with->evaluation, &with->evaluation_capacity, with->count + 1, error));
-    TN_TRY(TN_GROW(&with->cause, &with->value_capacity, with->count + 1, error));
-    memcpy(with->digit + with->count * choices, digit, choices * sizeof *digit);
-    *at = with->count++;
-    with->slot[slot_of(with, digit)] = (uint32_t)*at + 1;
+static tn_status note(evolution *population, const uint32_t *digit, size_t *entry, tn_error *error) {
+    size_t choices = population->space->choices.count;
+    TN_TRY(TN_GROW(&population->digit, &population->capacity, (population->count + 1) * choices, error));
+    TN_TRY(TN_GROW(&population->evaluation, &population->evaluation_capacity, population->count + 1, error));
+    TN_TRY(TN_GROW(&population->cause, &population->value_capacity, population->count + 1, error));
+    memcpy(population->digit + population->count * choices, digit, choices * sizeof *digit);
+    *entry = population->count++;
+    population->slot[slot_of(population, digit)] = (uint32_t)*entry + 1;
     return TN_OK;
 }
 
 /* ---- breeding ---- */
 
-static void draw_design(evolution *with, uint32_t *digit) {
-    for (size_t i = 0; i < with->space->choices.count; i++)
-        digit[i] = tn_splitmix_below(&with->state, (uint32_t)with->space->choices.axis[i].count);
+static void draw_design(evolution *population, uint32_t *digit) {
+    for (size_t i = 0; i < population->space->choices.count; i++)
+        digit[i] = tn_splitmix_below(&population->state, (uint32_t)population->space->choices.axis[i].count);
 }
 
 /* Deb's order: fewer lacks, then the lesser front, then the less crowded. */
@@ -82,45 +83,46 @@ static bool is_better(const individual *a, const individual *b) {
     return a->crowding > b->crowding;
 }
 
-static const individual *tournament(evolution *with) {
-    const individual *a = &with->item[tn_splitmix_below(&with->state, (uint32_t)with->parents)],
-                     *b = &with->item[tn_splitmix_below(&with->state, (uint32_t)with->parents)];
+static const individual *tournament(evolution *population) {
+    const individual
+        *a = &population->item[tn_splitmix_below(&population->state, (uint32_t)population->parents)],
+        *b = &population->item[tn_splitmix_below(&population->state, (uint32_t)population->parents)];
     return is_better(b, a) ? b : a;
 }
 
 /* Each value from either parent; about one and a half of them changed, half the time to a neighbour, as values of a
  * range are in order. */
-static void breed(evolution *with, uint32_t *digit) {
-    const individual *a = tournament(with), *b = tournament(with);
-    size_t choices = with->space->choices.count;
+static void breed(evolution *population, uint32_t *digit) {
+    const individual *a = tournament(population), *b = tournament(population);
+    size_t choices = population->space->choices.count;
     for (size_t i = 0; i < choices; i++) {
-        uint32_t count = (uint32_t)with->space->choices.axis[i].count;
-        digit[i] = tn_splitmix_next(&with->state) >> 63 ? a->digit[i] : b->digit[i];
-        if (tn_splitmix_unit(&with->state) * (double)choices >= 1.5) continue;
-        if (tn_splitmix_next(&with->state) >> 63)
-            digit[i] = tn_splitmix_below(&with->state, count);
+        uint32_t count = (uint32_t)population->space->choices.axis[i].count;
+        digit[i] = tn_splitmix_next(&population->state) >> 63 ? a->digit[i] : b->digit[i];
+        if (tn_splitmix_unit(&population->state) * (double)choices >= 1.5) continue;
+        if (tn_splitmix_next(&population->state) >> 63)
+            digit[i] = tn_splitmix_below(&population->state, count);
         else
-            digit[i] = (digit[i] + (tn_splitmix_next(&with->state) >> 63 ? 1 : count - 1)) % count;
+            digit[i] = (digit[i] + (tn_splitmix_next(&population->state) >> 63 ? 1 : count - 1)) % count;
     }
 }
 
 /* Adds designs that were not evaluated before, as many as the population has room for; fewer where hardly any is left.
  */
-static tn_status add_children(evolution *with, bool drawn, tn_error *error) {
-    with->children = 0;
-    for (unsigned barren = 0;
-         with->children < POPULATION && barren < BARREN_MOST && with->count < with->options->budget;) {
-        individual *child = &with->item[with->parents + with->children];
+static tn_status add_children(evolution *population, bool drawn, tn_error *error) {
+    population->children = 0;
+    for (unsigned barren = 0; population->children < POPULATION && barren < BARREN_MOST &&
+                              population->count < population->options->budget;) {
+        individual *child = &population->item[population->parents + population->children];
         if (drawn)
-            draw_design(with, child->digit);
+            draw_design(population, child->digit);
         else
-            breed(with, child->digit);
-        if (with->slot[slot_of(with, child->digit)]) {
+            breed(population, child->digit);
+        if (population->slot[slot_of(population, child->digit)]) {
             barren++;
             continue;
         }
-        TN_TRY(note(with, child->digit, &child->at, error));
-        with->children++;
+        TN_TRY(note(population, child->digit, &child->index, error));
+        population->children++;
         barren = 0;
     }
     return TN_OK;
@@ -128,11 +130,11 @@ static tn_status add_children(evolution *with, bool drawn, tn_error *error) {
 
 /* ---- evaluation ---- */
 
-static double lack_of(const evolution *with, size_t at) {
-    const uint32_t *digit = with->digit + at * with->space->choices.count;
-    const tn_resources *used = &with->evaluation[at].price.used,
-                       *budget = &tn_space_of_digits(with->space, digit)->budget;
-    uint32_t cause = with->cause[at];
+static double lack_of(const evolution *population, size_t index) {
+    const uint32_t *digit = population->digit + index * population->space->choices.count;
+    const tn_resources *used = &population->evaluation[index].price.used,
+                       *budget = &tn_space_of_digits(population->space, digit)->budget;
+    uint32_t cause = population->cause[index];
     if (cause == TN_CAUSE_NONE) return 0;
     if (cause < TN_CAUSE_RESOURCE) return INFINITY;
     if (cause >= TN_CAUSE_CONSTRAINT) return 1 + (double)(cause - TN_CAUSE_CONSTRAINT) / TN_CONSTRAINTS_MOST;
@@ -141,18 +143,19 @@ static double lack_of(const evolution *with, size_t at) {
     return 2 + (double)tn_resource_amount(used, which) / (have ? (double)have : 1);
 }
 
-static void evaluate_some(evolution *with, tn_status *status, tn_error *error) {
+static void evaluate_some(evolution *population, tn_status *status, tn_error *error) {
     tn_evaluator *evaluator;
     tn_error own = {0};
-    tn_status found = tn_evaluator_new(with->space, &evaluator, &own);
+    tn_status found = tn_evaluator_new(population->space, &evaluator, &own);
 #pragma omp for schedule(dynamic, 1)
-    for (size_t i = 0; i < with->children; i++) {
-        size_t at = with->item[with->parents + i].at;
+    for (size_t i = 0; i < population->children; i++) {
+        size_t index = population->item[population->parents + i].index;
         if (found != TN_OK) continue;
-        found = tn_interrupted()
-                    ? tn_fail(&own, TN_INTERRUPTED, "interrupted")
-                    : tn_evaluate_digits(evaluator, with->digit + at * with->space->choices.count,
-                                         &with->evaluation[at], &with->cause[at], &own);
+        found =
+            tn_interrupted()
+                ? tn_fail(&own, TN_INTERRUPTED, "interrupted")
+                : tn_evaluate_digits(evaluator, population->digit + index * population->space->choices.count,
+                                     &population->evaluation[index], &population->cause[index], &own);
     }
 #pragma omp critical(tenfold_evolution)
     if (found != TN_OK && *status == TN_OK) {
@@ -162,17 +165,18 @@ static void evaluate_some(evolution *with, tn_status *status, tn_error *error) {
     tn_evaluator_free(evaluator);
 }
 
-static tn_status evaluate_children(evolution *with, tn_error *error) {
-    int threads = with->options->threads ? (int)with->options->threads : omp_get_max_threads();
+static tn_status evaluate_children(evolution *population, tn_error *error) {
+    int threads = population->options->threads ? (int)population->options->threads : omp_get_max_threads();
     tn_status status = TN_OK;
 #pragma omp parallel num_threads(threads)
-    evaluate_some(with, &status, error);
+    evaluate_some(population, &status, error);
     TN_TRY(status);
-    for (size_t i = 0; i < with->children; i++) {
-        individual *child = &with->item[with->parents + i];
+    for (size_t i = 0; i < population->children; i++) {
+        individual *child = &population->item[population->parents + i];
         tn_point point = {0};
-        child->lack = lack_of(with, child->at);
-        if (child->lack == 0) tn_space_point(with->space, &with->evaluation[child->at], 0, &point);
+        child->lack = lack_of(population, child->index);
+        if (child->lack == 0)
+            tn_space_point(population->space, &population->evaluation[child->index], 0, &point);
         memcpy(child->value, point.value, sizeof child->value);
     }
     return TN_OK;
@@ -192,100 +196,102 @@ static bool dominates(const individual *a, const individual *b, size_t objective
 }
 
 /* Ranks by how many fronts must be taken away before a design is on one. */
-static void rank_all(evolution *with, size_t count) {
+static void rank_all(evolution *population, size_t count) {
     size_t left = count;
-    for (size_t i = 0; i < count; i++) with->item[i].rank = UINT32_MAX;
+    for (size_t i = 0; i < count; i++) population->item[i].rank = UINT32_MAX;
     for (unsigned rank = 0; left > 0; rank++)
         for (size_t i = 0; i < count; i++) {
-            bool beaten = with->item[i].rank < rank;
+            bool beaten = population->item[i].rank < rank;
             for (size_t k = 0; !beaten && k < count; k++)
-                beaten = with->item[k].rank >= rank &&
-                         dominates(&with->item[k], &with->item[i], with->space->objectives);
+                beaten = population->item[k].rank >= rank &&
+                         dominates(&population->item[k], &population->item[i], population->space->objectives);
             if (beaten) continue;
-            with->item[i].rank = rank;
+            population->item[i].rank = rank;
             left--;
         }
 }
 
 typedef struct {
     double value;
-    size_t at;
+    size_t index;
 } placed;
 
 static int by_value(const void *a, const void *b) {
     const placed *x = a, *y = b;
-    return tn_value_order(x->value, x->at, y->value, y->at);
+    return tn_value_order(x->value, x->index, y->value, y->index);
 }
 
 /* The sum over objectives of the distance of the neighbours on either side, within one rank. */
-static void crowd(evolution *with, size_t count) {
+static void crowd(evolution *population, size_t count) {
     placed order[2 * POPULATION];
-    for (size_t i = 0; i < count; i++) with->item[i].crowding = 0;
-    for (size_t k = 0; k < with->space->objectives; k++)
+    for (size_t i = 0; i < count; i++) population->item[i].crowding = 0;
+    for (size_t k = 0; k < population->space->objectives; k++)
         for (unsigned rank = 0; rank < count; rank++) {
             size_t of_rank = 0;
             for (size_t i = 0; i < count; i++)
-                if (with->item[i].rank == rank) order[of_rank++] = (placed){with->item[i].value[k], i};
+                if (population->item[i].rank == rank)
+                    order[of_rank++] = (placed){population->item[i].value[k], i};
             if (of_rank == 0) break;
             qsort(order, of_rank, sizeof *order, by_value);
             double span = order[of_rank - 1].value - order[0].value;
-            with->item[order[0].at].crowding = with->item[order[of_rank - 1].at].crowding = INFINITY;
+            population->item[order[0].index].crowding = population->item[order[of_rank - 1].index].crowding =
+                INFINITY;
             for (size_t i = 1; i + 1 < of_rank && span > 0; i++)
-                with->item[order[i].at].crowding += (order[i + 1].value - order[i - 1].value) / span;
+                population->item[order[i].index].crowding += (order[i + 1].value - order[i - 1].value) / span;
         }
 }
 
 static int by_fitness(const void *a, const void *b) {
     const individual *x = a, *y = b;
     if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
-    return tn_value_order(-x->crowding, x->at, -y->crowding, y->at);
+    return tn_value_order(-x->crowding, x->index, -y->crowding, y->index);
 }
 
-static void select_parents(evolution *with) {
-    size_t count = with->parents + with->children;
-    rank_all(with, count);
-    crowd(with, count);
-    if (count) qsort(with->item, count, sizeof *with->item, by_fitness);
-    with->parents = count < POPULATION ? count : POPULATION;
+static void select_parents(evolution *population) {
+    size_t count = population->parents + population->children;
+    rank_all(population, count);
+    crowd(population, count);
+    if (count) qsort(population->item, count, sizeof *population->item, by_fitness);
+    population->parents = count < POPULATION ? count : POPULATION;
 }
 
 /* ---- the run ---- */
 
-static tn_status begin(evolution *with, tn_error *error) {
-    size_t choices = with->space->choices.count;
-    with->slots = 1024;
-    while (with->slots < 2 * with->options->budget) with->slots *= 2;
-    with->state = with->options->seed;
-    TN_TRY(TN_ALLOC(with->slots, &with->slot, error));
-    TN_TRY(TN_ALLOC(2 * POPULATION, &with->item, error));
-    TN_TRY(TN_ALLOC(2 * POPULATION * choices, &with->digits, error));
-    for (size_t i = 0; i < 2 * POPULATION; i++) with->item[i].digit = with->digits + i * choices;
+static tn_status begin(evolution *population, tn_error *error) {
+    size_t choices = population->space->choices.count;
+    population->slots = 1024;
+    while (population->slots < 2 * population->options->budget) population->slots *= 2;
+    population->state = population->options->seed;
+    TN_TRY(TN_ALLOC(population->slots, &population->slot, error));
+    TN_TRY(TN_ALLOC(2 * POPULATION, &population->item, error));
+    TN_TRY(TN_ALLOC(2 * POPULATION * choices, &population->digits, error));
+    for (size_t i = 0; i < 2 * POPULATION; i++) population->item[i].digit = population->digits + i * choices;
     return TN_OK;
 }
 
-static tn_status generations(evolution *with, tn_error *error) {
-    for (bool drawn = true; with->count < with->options->budget; drawn = false) {
-        TN_TRY(add_children(with, drawn, error));
-        if (with->children == 0) return TN_OK; /* hardly any design is left */
-        TN_TRY(evaluate_children(with, error));
-        select_parents(with);
-        if (with->options->progress)
-            tn_progress_report(with->options->progress, with->count, with->options->budget);
+static tn_status generations(evolution *population, tn_error *error) {
+    for (bool drawn = true; population->count < population->options->budget; drawn = false) {
+        TN_TRY(add_children(population, drawn, error));
+        if (population->children == 0) return TN_OK; /* hardly any design is left */
+        TN_TRY(evaluate_children(population, error));
+        select_parents(population);
+        if (population->options->progress)
+            tn_progress_report(population->options->progress, population->count, population->options->budget);
     }
     return TN_OK;
 }
 
-static tn_status keep_front(evolution *with, tn_evolved *found, tn_error *error) {
-    const tn_space *space = with->space;
+static tn_status keep_front(evolution *population, tn_evolved *found, tn_error *error) {
+    const tn_space *space = population->space;
     tn_archive front;
     tn_point *point = NULL;
     tn_archive_begin(&front, space->objectives);
     tn_status status = TN_OK;
-    for (size_t i = 0; status == TN_OK && i < with->count; i++) {
+    for (size_t i = 0; status == TN_OK && i < population->count; i++) {
         tn_point own;
-        found->cause[with->cause[i]]++;
-        if (with->cause[i] != TN_CAUSE_NONE) continue;
-        tn_space_point(space, &with->evaluation[i], i, &own);
+        found->cause[population->cause[i]]++;
+        if (population->cause[i] != TN_CAUSE_NONE) continue;
+        tn_space_point(space, &population->evaluation[i], i, &own);
         status = tn_archive_offer(&front, &own, error);
     }
     if (status == TN_OK) status = TN_ALLOC(front.count, &point, error);
@@ -295,12 +301,13 @@ static tn_status keep_front(evolution *with, tn_evolved *found, tn_error *error)
         tn_archive_points(&front, point);
         found->count = front.count;
         for (size_t i = 0; i < found->count; i++) {
-            memcpy(found->digit + i * space->choices.count, with->digit + point[i].id * space->choices.count,
+            memcpy(found->digit + i * space->choices.count,
+                   population->digit + point[i].id * space->choices.count,
                    space->choices.count * sizeof *found->digit);
-            found->evaluation[i] = with->evaluation[point[i].id];
+            found->evaluation[i] = population->evaluation[point[i].id];
         }
     }
-    found->evaluated = with->count;
+    found->evaluated = population->count;
     tn_archive_free(&front);
     tn_free(point);
     return status;
@@ -309,21 +316,21 @@ static tn_status keep_front(evolution *with, tn_evolved *found, tn_error *error)
 tn_status tn_evolve(const tn_space *space, const tn_evolve_options *options, tn_evolved *found,
                     tn_error *error) {
     enum { BUDGET_MOST = 1 << 30 };
-    evolution with = {.space = space, .options = options};
+    evolution population = {.space = space, .options = options};
     double started = tn_clock_seconds();
     *found = (tn_evolved){0};
     if (options->budget > BUDGET_MOST)
         return tn_fail(error, TN_LIMIT, "a budget of over 2^30 designs for an evolution; take less");
-    tn_status status = begin(&with, error);
-    if (status == TN_OK) status = generations(&with, error);
-    if (status == TN_OK) status = keep_front(&with, found, error);
+    tn_status status = begin(&population, error);
+    if (status == TN_OK) status = generations(&population, error);
+    if (status == TN_OK) status = keep_front(&population, found, error);
     found->seconds = tn_clock_seconds() - started;
-    tn_free(with.digit);
-    tn_free(with.evaluation);
-    tn_free(with.cause);
-    tn_free(with.slot);
-    tn_free(with.item);
-    tn_free(with.digits);
+    tn_free(population.digit);
+    tn_free(population.evaluation);
+    tn_free(population.cause);
+    tn_free(population.slot);
+    tn_free(population.item);
+    tn_free(population.digits);
     if (status != TN_OK) tn_evolved_free(found);
     return status;
 }

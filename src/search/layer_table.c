@@ -137,22 +137,22 @@ static void set_option(const job *all, uint32_t unit, uint64_t option, uint32_t 
                  digit);
 }
 
-/* Makes the step in which every unit has its option `at`, or a good one where it has fewer; those that turn out
+/* Makes the step in which every unit has its option `index`, or a good one where it has fewer; those that turn out
  * undefined are marked and replaced. Units without a good option yet try the next ones. *whole = false where the
  * step can't be made for all that. */
-static tn_status load_step(job *all, worker *with, uint64_t at, uint64_t *option, bool *whole,
+static tn_status load_step(job *all, worker *thread, uint64_t index, uint64_t *option, bool *whole,
                            tn_error *error) {
     uint32_t digit[TN_AXES_MOST], cause, units = all->units->count;
     memcpy(digit, all->digit, all->space->choices.count * sizeof *digit);
     for (uint32_t u = 0; u < units; u++) {
-        option[u] = at < all->table->unit[u].options ? at : all->good[u];
+        option[u] = index < all->table->unit[u].options ? index : all->good[u];
         set_option(all, u, option[u], digit);
     }
     *whole = true;
     for (;;) {
-        TN_TRY(tn_evaluator_load(with->evaluator, digit, &cause, error));
+        TN_TRY(tn_evaluator_load(thread->evaluator, digit, &cause, error));
         if (cause == TN_CAUSE_NONE) return TN_OK;
-        uint32_t weight = tn_evaluator_undefined(with->evaluator)->weight,
+        uint32_t weight = tn_evaluator_undefined(thread->evaluator)->weight,
                  u = cause == TN_CAUSE_UNDEFINED ? unit_of_weight(all, weight) : units;
         if (u == units) {
             all->table->refused = cause != TN_CAUSE_UNDEFINED ? "some steps are beyond what is priced"
@@ -196,7 +196,7 @@ static tn_status fill_shared(job *all, const tn_parting *parting, const uint64_t
     if (count != table->shared) return refuse(all, "layers share other arrays with other choices");
     for (uint32_t i = 0; i < count; i++) {
         tn_demand rest;
-        if (!same_array(&shared[i], &table->memory[i].of))
+        if (!same_array(&shared[i], &table->memory[i].common))
             return refuse(all, "layers share other arrays with other choices");
         if (!tn_parting_demand(parting, i, table->units, &rest))
             return refuse(all, "a shared array has too many different uses");
@@ -210,21 +210,21 @@ static tn_status fill_shared(job *all, const tn_parting *parting, const uint64_t
     return TN_OK;
 }
 
-static tn_status fill_staging(job *all, worker *with, tn_parting *parting, const uint64_t *option,
+static tn_status fill_staging(job *all, worker *thread, tn_parting *parting, const uint64_t *option,
                               const bool *own, tn_error *error) {
     const tn_layer_table *table = all->table;
     for (size_t k = 0; k < all->stagings; k++) {
         bool fits;
-        TN_TRY(tn_parting_staging(parting, all->staging[k], with->staging, &fits, error));
+        TN_TRY(tn_parting_staging(parting, all->staging[k], thread->staging, &fits, error));
         if (!fits) return refuse(all, "a staging memory has too many different uses");
         for (uint32_t p = 0; p < TN_STAGINGS; p++) {
-            size_t at = table->shared + k * TN_STAGINGS + p;
-            const tn_demand *by = with->staging + p * (table->units + 1);
-            if (memcmp(&by[table->units], &table->memory[at].rest, sizeof *by) != 0)
+            size_t index = table->shared + k * TN_STAGINGS + p;
+            const tn_demand *demand = thread->staging + p * (table->units + 1);
+            if (memcmp(&demand[table->units], &table->memory[index].rest, sizeof *demand) != 0)
                 return refuse(all, "operations without a choice reach arrays off chip differently");
             for (uint32_t u = 0; u < table->units; u++) {
                 const tn_unit_table *unit = &table->unit[u];
-                if (own[u]) unit->demand[at * unit->options + option[u]] = by[u];
+                if (own[u]) unit->demand[index * unit->options + option[u]] = demand[u];
             }
         }
     }
@@ -261,66 +261,66 @@ static tn_status fill_sums(job *all, const tn_step *step, const uint64_t *option
     return same ? TN_OK : refuse(all, "layers without a choice count differently with other choices");
 }
 
-static tn_status fill_parts(job *all, worker *with, tn_parting *parting, const uint64_t *option,
+static tn_status fill_parts(job *all, worker *thread, tn_parting *parting, const uint64_t *option,
                             const bool *own, tn_error *error) {
     tn_layer_table *table = all->table;
     for (size_t b = 0; b < table->builds; b++) {
         tn_error why = {0};
-        tn_status status = tn_parting_price(parting, &table->build[b], with->part, &why);
+        tn_status status = tn_parting_price(parting, &table->build[b], thread->part, &why);
         if (status == TN_LIMIT) return refuse(all, "the parts of a step do not sum to its price");
         if (status != TN_OK) {
             if (error) *error = why;
             return status;
         }
         for (uint32_t u = 0; u < table->units; u++)
-            if (own[u]) table->unit[u].part[b][option[u]] = with->part[u];
+            if (own[u]) table->unit[u].part[b][option[u]] = thread->part[u];
         bool same = true;
 #pragma omp critical(tenfold_layer_table)
         {
-            if (table->rest[b].operations < 0) table->rest[b] = with->part[table->units];
-            same = memcmp(&table->rest[b], &with->part[table->units], sizeof *with->part) == 0;
+            if (table->rest[b].operations < 0) table->rest[b] = thread->part[table->units];
+            same = memcmp(&table->rest[b], &thread->part[table->units], sizeof *thread->part) == 0;
         }
         if (!same) return refuse(all, "layers without a choice cost differently with other choices");
     }
     return TN_OK;
 }
 
-/* Each unit's option `at`, where it has one and it is defined. */
-static tn_status fill(job *all, worker *with, uint64_t at, tn_error *error) {
+/* Each unit's option `index`, where it has one and it is defined. */
+static tn_status fill(job *all, worker *thread, uint64_t index, tn_error *error) {
     const tn_layer_table *table = all->table;
     uint64_t *option;
     bool *own, whole;
     tn_parting *parting;
     tn_step_kind kind;
-    tn_arena_reset(&with->arena);
-    TN_TRY(TN_NEW(&with->arena, table->units, &option, error));
-    TN_TRY(TN_NEW(&with->arena, table->units, &own, error));
-    TN_TRY(load_step(all, with, at, option, &whole, error));
+    tn_arena_reset(&thread->arena);
+    TN_TRY(TN_NEW(&thread->arena, table->units, &option, error));
+    TN_TRY(TN_NEW(&thread->arena, table->units, &own, error));
+    TN_TRY(load_step(all, thread, index, option, &whole, error));
     if (!whole) return TN_OK;
-    for (uint32_t u = 0; u < table->units; u++) own[u] = option[u] == at || all->good[u] == UINT64_MAX;
-    tn_workload *workload = tn_evaluator_workload(with->evaluator);
+    for (uint32_t u = 0; u < table->units; u++) own[u] = option[u] == index || all->good[u] == UINT64_MAX;
+    tn_workload *workload = tn_evaluator_workload(thread->evaluator);
     tn_step_kind_of(workload, &kind);
     if (memcmp(&kind, &all->kind, sizeof kind) != 0)
         return refuse(all, "the kinds of operations change with the choices");
-    TN_TRY(tn_parting_make(workload, all->units->of_layer, table->units, &with->arena, &parting, error));
+    TN_TRY(tn_parting_make(workload, all->units->of_layer, table->units, &thread->arena, &parting, error));
     TN_TRY(fill_shared(all, parting, option, own));
-    TN_TRY(fill_staging(all, with, parting, option, own, error));
-    TN_TRY(fill_sums(all, tn_evaluator_step(with->evaluator), option, own, error));
-    return fill_parts(all, with, parting, option, own, error);
+    TN_TRY(fill_staging(all, thread, parting, option, own, error));
+    TN_TRY(fill_sums(all, tn_evaluator_step(thread->evaluator), option, own, error));
+    return fill_parts(all, thread, parting, option, own, error);
 }
 
-static tn_status worker_begin(const job *all, worker *with, tn_error *error) {
-    *with = (worker){0};
-    TN_TRY(TN_ALLOC(all->table->units + 1, &with->part, error));
-    TN_TRY(TN_ALLOC((size_t)TN_STAGINGS * (all->table->units + 1), &with->staging, error));
-    return tn_evaluator_new(all->space, &with->evaluator, error);
+static tn_status worker_begin(const job *all, worker *thread, tn_error *error) {
+    *thread = (worker){0};
+    TN_TRY(TN_ALLOC(all->table->units + 1, &thread->part, error));
+    TN_TRY(TN_ALLOC((size_t)TN_STAGINGS * (all->table->units + 1), &thread->staging, error));
+    return tn_evaluator_new(all->space, &thread->evaluator, error);
 }
 
-static void worker_end(worker *with) {
-    tn_evaluator_free(with->evaluator);
-    tn_arena_free(&with->arena);
-    tn_free(with->part);
-    tn_free(with->staging);
+static void worker_end(worker *thread) {
+    tn_evaluator_free(thread->evaluator);
+    tn_arena_free(&thread->arena);
+    tn_free(thread->part);
+    tn_free(thread->staging);
 }
 
 /* ---- the first step: what all have in common ---- */
@@ -365,7 +365,8 @@ static tn_status list_stagings(job *all, tn_arena *arena, tn_error *error) {
     return TN_OK;
 }
 
-static tn_status keep_common(job *all, worker *with, tn_parting *parting, tn_arena *arena, tn_error *error) {
+static tn_status keep_common(job *all, worker *thread, tn_parting *parting, tn_arena *arena,
+                             tn_error *error) {
     tn_layer_table *table = all->table;
     const tn_common_memory *shared;
     TN_TRY(list_stagings(all, arena, error));
@@ -379,77 +380,77 @@ static tn_status keep_common(job *all, worker *with, tn_parting *parting, tn_are
         uint32_t *unit;
         TN_TRY(TN_NEW(arena, shared[i].users, &unit, error));
         memcpy(unit, shared[i].unit, shared[i].users * sizeof *unit);
-        memory->of = shared[i];
-        memory->of.unit = unit;
+        memory->common = shared[i];
+        memory->common.unit = unit;
         for (uint32_t k = 0; k < shared[i].users; k++) memory->user[unit[k]] = true;
         if (!tn_parting_demand(parting, i, table->units, &memory->rest))
             table->refused = "a shared array has too many different uses";
     }
     for (size_t k = 0; k < all->stagings; k++) {
         bool fits;
-        TN_TRY(tn_parting_staging(parting, all->staging[k], with->staging, &fits, error));
+        TN_TRY(tn_parting_staging(parting, all->staging[k], thread->staging, &fits, error));
         if (!fits) table->refused = "a staging memory has too many different uses";
         for (uint32_t p = 0; p < TN_STAGINGS; p++) {
             tn_table_memory *memory = &table->memory[table->shared + k * TN_STAGINGS + p];
-            memory->of = (tn_common_memory){.staging = true, .position = p};
+            memory->common = (tn_common_memory){.staging = true, .position = p};
             memory->off_chip_over_bytes = all->staging[k]->off_chip_over_bytes;
             memory->off_chip_tile_bytes = all->staging[k]->off_chip_tile_bytes;
-            memory->rest = with->staging[p * (table->units + 1) + table->units];
+            memory->rest = thread->staging[p * (table->units + 1) + table->units];
             memset(memory->user, 1, table->units * sizeof *memory->user);
         }
     }
     for (uint32_t u = 0; u < table->units; u++) {
-        tn_unit_table *of = &table->unit[u];
-        TN_TRY(TN_NEW(arena, of->options * table->common, &of->demand, error));
+        tn_unit_table *unit_table = &table->unit[u];
+        TN_TRY(TN_NEW(arena, unit_table->options * table->common, &unit_table->demand, error));
     }
     return TN_OK;
 }
 
-static tn_status first_step(job *all, worker *with, tn_arena *arena, tn_error *error) {
+static tn_status first_step(job *all, worker *thread, tn_arena *arena, tn_error *error) {
     tn_layer_table *table = all->table;
     uint64_t *option;
     bool whole;
     tn_build *build;
     tn_parting *parting;
     TN_TRY(TN_NEW(arena, table->units, &option, error));
-    TN_TRY(load_step(all, with, 0, option, &whole, error));
+    TN_TRY(load_step(all, thread, 0, option, &whole, error));
     if (!whole) return TN_OK;
     for (uint32_t u = 0; u < table->units; u++) all->good[u] = option[u];
-    tn_workload *workload = tn_evaluator_workload(with->evaluator);
+    tn_workload *workload = tn_evaluator_workload(thread->evaluator);
     tn_step_kind_of(workload, &all->kind);
-    table->word_bits = 8 * tn_evaluator_step(with->evaluator)->element_bytes;
-    table->steps_per_epoch = tn_evaluator_step(with->evaluator)->steps_per_epoch;
+    table->word_bits = 8 * tn_evaluator_step(thread->evaluator)->element_bytes;
+    table->steps_per_epoch = tn_evaluator_step(thread->evaluator)->steps_per_epoch;
     TN_TRY(TN_NEW(arena, table->builds, &build, error));
     table->build = build;
     for (size_t b = 0; b < table->builds; b++) {
-        tn_evaluator_take_build(with->evaluator, all->inner[b]);
-        build[b] = *tn_evaluator_build(with->evaluator);
+        tn_evaluator_take_build(thread->evaluator, all->inner[b]);
+        build[b] = *tn_evaluator_build(thread->evaluator);
         TN_TRY(tn_parting_refuses(&build[b], arena, &table->refused, error));
         if (tn_build_check_together(&build[b], NULL) != TN_OK)
             table->refused = "some of its keys can't be combined";
         if (table->refused) return TN_OK;
         TN_TRY(tn_parting_kernels(workload, &build[b], &table->kernels[b], error));
     }
-    TN_TRY(tn_parting_make(workload, all->units->of_layer, table->units, &with->arena, &parting, error));
-    return keep_common(all, with, parting, arena, error);
+    TN_TRY(tn_parting_make(workload, all->units->of_layer, table->units, &thread->arena, &parting, error));
+    return keep_common(all, thread, parting, arena, error);
 }
 
 static void work_through(job *all) {
-    worker with;
+    worker thread;
     tn_error error = {0};
-    tn_status status = worker_begin(all, &with, &error);
+    tn_status status = worker_begin(all, &thread, &error);
 #pragma omp for schedule(dynamic, 4)
-    for (uint64_t at = 0; at < all->steps; at++) {
+    for (uint64_t index = 0; index < all->steps; index++) {
         if (status != TN_OK || all->table->refused || all->table->empty) continue;
-        status =
-            tn_interrupted() ? tn_fail(&error, TN_INTERRUPTED, "interrupted") : fill(all, &with, at, &error);
+        status = tn_interrupted() ? tn_fail(&error, TN_INTERRUPTED, "interrupted")
+                                  : fill(all, &thread, index, &error);
     }
 #pragma omp critical(tenfold_layer_table)
     if (status != TN_OK && all->status == TN_OK) {
         all->status = status;
         all->error = error;
     }
-    worker_end(&with);
+    worker_end(&thread);
 }
 
 tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, const uint32_t *digit,
@@ -457,7 +458,7 @@ tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, cons
                               tn_layer_table *table, tn_error *error) {
     enum { OPTIONS_MOST = 1000000 };
     job all = {.space = space, .units = units, .digit = digit, .inner = inner, .table = table};
-    worker with;
+    worker thread;
     *table = (tn_layer_table){.units = units->count, .builds = builds};
     for (uint32_t u = 0; u < units->count; u++)
         if (units->unit[u].options > OPTIONS_MOST) {
@@ -465,9 +466,9 @@ tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, cons
             return TN_OK;
         }
     TN_TRY(make_room(&all, arena, error));
-    tn_status status = worker_begin(&all, &with, error);
-    if (status == TN_OK) status = first_step(&all, &with, arena, error);
-    worker_end(&with);
+    tn_status status = worker_begin(&all, &thread, error);
+    if (status == TN_OK) status = first_step(&all, &thread, arena, error);
+    worker_end(&thread);
     if (status != TN_OK || table->refused || table->empty) return status;
     int count = threads ? (int)threads : omp_get_max_threads();
 #pragma omp parallel num_threads(count)

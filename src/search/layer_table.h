@@ -66,7 +66,7 @@ typedef struct tn_unit_table {
 
 /* A memory that several units bear on. Staging belongs to the builds that keep arrays of over so many bytes off chip. */
 typedef struct tn_table_memory {
-    tn_common_memory of;
+    tn_common_memory common;
     uint64_t off_chip_over_bytes, off_chip_tile_bytes; /* staging: of those builds */
     tn_demand rest;                                    /* by no unit */
     bool *user;                                        /* [units] */

@@ -16,64 +16,67 @@ static bool is_all_dense(const tn_model *model) {
     return format && format->kind == TN_YAML_SCALAR && strcmp(format->text, "dense") == 0;
 }
 
-static tn_status find_shares(tn_evaluator *with, tn_error *error) {
-    size_t weights = tn_model_weights(with->model);
+static tn_status find_shares(tn_evaluator *evaluator, tn_error *error) {
+    size_t weights = tn_model_weights(evaluator->model);
     uint64_t *layers;
-    TN_TRY(TN_NEW(&with->model_arena, weights, &layers, error));
-    for (size_t i = 0; i < weights; i++) layers[tn_model_weight_base(with->model, i)] += with->use[i].layers;
+    TN_TRY(TN_NEW(&evaluator->model_arena, weights, &layers, error));
     for (size_t i = 0; i < weights; i++)
-        if (with->use[i].layers)
-            with->use[i].share =
-                (double)with->use[i].layers / (double)layers[tn_model_weight_base(with->model, i)];
+        layers[tn_model_weight_base(evaluator->model, i)] += evaluator->use[i].layers;
+    for (size_t i = 0; i < weights; i++)
+        if (evaluator->use[i].layers)
+            evaluator->use[i].share =
+                (double)evaluator->use[i].layers / (double)layers[tn_model_weight_base(evaluator->model, i)];
     return TN_OK;
 }
 
-static tn_status find_uses(tn_evaluator *with, tn_error *error) {
-    size_t weights = tn_model_weights(with->model);
-    TN_TRY(TN_NEW(&with->model_arena, weights, &with->use, error));
-    bool in_cores = !is_all_dense(with->model);
-    for (size_t i = 0; i < tn_model_layers(with->model); i++) {
-        const tn_model_layer layer = tn_model_layer_at(with->model, i);
+static tn_status find_uses(tn_evaluator *evaluator, tn_error *error) {
+    size_t weights = tn_model_weights(evaluator->model);
+    TN_TRY(TN_NEW(&evaluator->model_arena, weights, &evaluator->use, error));
+    bool in_cores = !is_all_dense(evaluator->model);
+    for (size_t i = 0; i < tn_model_layers(evaluator->model); i++) {
+        const tn_model_layer layer = tn_model_layer_at(evaluator->model, i);
         if (!layer.weight) continue;
-        size_t w = tn_model_weight_place(with->model, layer.weight);
-        with->use[w].layers++;
-        with->use[w].looked_up |= in_cores && layer.looked_up;
-        with->use[w].multiplied |= in_cores && !layer.looked_up;
+        size_t w = tn_model_weight_place(evaluator->model, layer.weight);
+        evaluator->use[w].layers++;
+        evaluator->use[w].looked_up |= in_cores && layer.looked_up;
+        evaluator->use[w].multiplied |= in_cores && !layer.looked_up;
     }
-    return find_shares(with, error);
+    return find_shares(evaluator, error);
 }
 
 /* Weights are set anew for every design: what a design has no choice of is the file's, never the design's before. */
-static tn_status keep_weights(tn_evaluator *with, tn_error *error) {
-    size_t weights = tn_model_weights(with->model);
-    TN_TRY(TN_NEW(&with->model_arena, weights, &with->given, error));
-    for (size_t i = 0; i < weights; i++) with->given[i] = *tn_model_weight_at(with->model, i);
+static tn_status keep_weights(tn_evaluator *evaluator, tn_error *error) {
+    size_t weights = tn_model_weights(evaluator->model);
+    TN_TRY(TN_NEW(&evaluator->model_arena, weights, &evaluator->given, error));
+    for (size_t i = 0; i < weights; i++) evaluator->given[i] = *tn_model_weight_at(evaluator->model, i);
     return TN_OK;
 }
 
 /* Loads the model with the model keys among the choices. Their digits are the
  * leading ones of the outer combination, so they change rarely. */
-static tn_status load_model(tn_evaluator *with, const size_t *digit, uint64_t keys, tn_error *error) {
-    const tn_space *space = with->space;
-    tn_arena_reset(&with->model_arena);
-    with->has_model = false;
+static tn_status load_model(tn_evaluator *evaluator, const size_t *digit, uint64_t keys, tn_error *error) {
+    const tn_space *space = evaluator->space;
+    tn_arena_reset(&evaluator->model_arena);
+    evaluator->has_model = false;
     const char **set;
     size_t count = 0;
-    TN_TRY(TN_NEW(&with->model_arena, space->outers, &set, error));
+    TN_TRY(TN_NEW(&evaluator->model_arena, space->outers, &set, error));
     for (size_t i = 0; i < space->outers; i++) {
         const tn_axis *choice = &space->choices.axis[space->outer[i]];
         if (choice->kind > TN_AXIS_MODEL_KEY) break;
         if (choice->kind != TN_AXIS_MODEL_KEY) continue; /* the variant has that model */
-        TN_TRY(tn_arena_format(&with->model_arena, &set[count++], error, "%s=%s", choice->key,
+        TN_TRY(tn_arena_format(&evaluator->model_arena, &set[count++], error, "%s=%s", choice->key,
                                choice->text[digit[i]]));
     }
-    TN_TRY(tn_model_vary(tn_model_root(space->model), set, count, &with->model_arena, &with->model, error));
-    TN_TRY(tn_model_split_like(with->model, space->model, &with->model_arena, error));
-    TN_TRY(tn_build_decode(tn_model_build(with->model), &with->model_arena, &with->base_build, error));
-    TN_TRY(keep_weights(with, error));
-    TN_TRY(find_uses(with, error));
-    with->model_keys = keys;
-    with->has_model = true;
+    TN_TRY(tn_model_vary(tn_model_root(space->model), set, count, &evaluator->model_arena, &evaluator->model,
+                         error));
+    TN_TRY(tn_model_split_like(evaluator->model, space->model, &evaluator->model_arena, error));
+    TN_TRY(tn_build_decode(tn_model_build(evaluator->model), &evaluator->model_arena, &evaluator->base_build,
+                           error));
+    TN_TRY(keep_weights(evaluator, error));
+    TN_TRY(find_uses(evaluator, error));
+    evaluator->model_keys = keys;
+    evaluator->has_model = true;
     return TN_OK;
 }
 
@@ -85,109 +88,114 @@ typedef struct {
 
 /* `base`: choices of the weight that a layer's own one is a copy of stand where the layer has none itself. */
 static void find_choices(const tn_space *space, size_t weight, bool base, const size_t *digit,
-                         weight_choices *of) {
+                         weight_choices *choices) {
     for (size_t i = 0; i < space->outers; i++) {
         const tn_axis *choice = &space->choices.axis[space->outer[i]];
         if (!tn_axis_varies(choice, weight)) continue;
-        if (choice->kind == TN_AXIS_FORMAT && !(base && of->format))
-            of->format = choice, of->format_digit = digit[i];
-        if (choice->kind == TN_AXIS_FOLDING && !(base && of->folding))
-            of->folding = choice, of->folding_digit = digit[i];
-        if (choice->kind == TN_AXIS_RANK && !(base && of->rank)) of->rank = choice, of->rank_digit = digit[i];
-        if (choice->kind == TN_AXIS_FLOW && !(base && of->flow)) of->flow = choice, of->flow_digit = digit[i];
+        if (choice->kind == TN_AXIS_FORMAT && !(base && choices->format))
+            choices->format = choice, choices->format_digit = digit[i];
+        if (choice->kind == TN_AXIS_FOLDING && !(base && choices->folding))
+            choices->folding = choice, choices->folding_digit = digit[i];
+        if (choice->kind == TN_AXIS_RANK && !(base && choices->rank))
+            choices->rank = choice, choices->rank_digit = digit[i];
+        if (choice->kind == TN_AXIS_FLOW && !(base && choices->flow))
+            choices->flow = choice, choices->flow_digit = digit[i];
     }
 }
 
 static weight_choices choices_of(const tn_space *space, size_t weight, const size_t *digit) {
-    weight_choices of = {0};
+    weight_choices choices = {0};
     size_t base = tn_model_weight_base(space->model, weight);
-    find_choices(space, weight, false, digit, &of);
-    if (base != weight) find_choices(space, base, true, digit, &of);
-    return of;
+    find_choices(space, weight, false, digit, &choices);
+    if (base != weight) find_choices(space, base, true, digit, &choices);
+    return choices;
 }
 
 /* The weight as the model file has it, with the choices applied: format, then folding, then rank (a new
  * format or folding has other bonds, so the rank is spread anew: the chosen one, else the greatest of the
  * file), then flow. Ranks above what the modes can fill are trimmed: they would take memory and express nothing
  * more. */
-static tn_status set_weight(tn_evaluator *with, size_t position, const size_t *digit, tn_error *error) {
-    const tn_space *space = with->space;
-    weight_choices of = choices_of(space, position, digit);
-    tn_model_weight *entry = tn_model_weight_at(with->model, position);
-    *entry = with->given[position];
+static tn_status set_weight(tn_evaluator *evaluator, size_t position, const size_t *digit, tn_error *error) {
+    const tn_space *space = evaluator->space;
+    weight_choices choices = choices_of(space, position, digit);
+    tn_model_weight *entry = tn_model_weight_at(evaluator->model, position);
+    *entry = evaluator->given[position];
     tn_weight *weight = &entry->weight;
-    if (of.format || of.folding) {
-        const tn_folding_pair *pair = of.folding ? &of.folding->folding[of.folding_digit] : NULL;
-        tn_weight_reshape(weight, of.format ? (tn_format)of.format->number[of.format_digit] : weight->format,
-                          pair ? pair->m.d : weight->d, pair ? pair->m.factor : weight->m,
-                          pair ? pair->n.factor : weight->n);
+    if (choices.format || choices.folding) {
+        const tn_folding_pair *pair =
+            choices.folding ? &choices.folding->folding[choices.folding_digit] : NULL;
+        tn_weight_reshape(
+            weight, choices.format ? (tn_format)choices.format->number[choices.format_digit] : weight->format,
+            pair ? pair->m.d : weight->d, pair ? pair->m.factor : weight->m,
+            pair ? pair->n.factor : weight->n);
     }
     uint64_t given = tn_weight_greatest_rank(&tn_model_weight_at(space->model, position)->weight);
-    if (of.format || of.folding || of.rank) {
-        if (of.rank && of.rank->text && of.rank->text[of.rank_digit])
-            TN_TRY(tn_axis_set_ranks(of.rank, of.rank_digit, weight, error));
+    if (choices.format || choices.folding || choices.rank) {
+        if (choices.rank && choices.rank->text && choices.rank->text[choices.rank_digit])
+            TN_TRY(tn_axis_set_ranks(choices.rank, choices.rank_digit, weight, error));
         else
-            TN_TRY(tn_weight_set_rank(weight, of.rank ? of.rank->number[of.rank_digit] : given, error));
+            TN_TRY(tn_weight_set_rank(weight, choices.rank ? choices.rank->number[choices.rank_digit] : given,
+                                      error));
         TN_TRY(tn_weight_trim_ranks(weight, error));
     }
-    with->use[position].rank = of.rank ? of.rank->number[of.rank_digit] : given;
-    if (of.flow) entry->flow = (tn_flow_name)of.flow->number[of.flow_digit];
+    evaluator->use[position].rank = choices.rank ? choices.rank->number[choices.rank_digit] : given;
+    if (choices.flow) entry->flow = (tn_flow_name)choices.flow->number[choices.flow_digit];
     return TN_OK;
 }
 
-static bool is_copy(const tn_evaluator *with, size_t weight) {
-    return tn_model_weight_base(with->model, weight) != weight;
+static bool is_copy(const tn_evaluator *evaluator, size_t weight) {
+    return tn_model_weight_base(evaluator->model, weight) != weight;
 }
 
 /* The root of the summed squared errors over the root of the summed squared norms, of the weights that the table
  * speaks of; the rows of the table are over all layers of a weight together (docs/ranks.md). */
-static tn_status error_of_weights(tn_evaluator *with, tn_error *error) {
-    const tn_error_table *table = &with->space->error_table;
+static tn_status error_of_weights(tn_evaluator *evaluator, tn_error *error) {
+    const tn_error_table *table = &evaluator->space->error_table;
     double squares = 0, norms = 0;
-    with->error = NAN;
-    for (size_t i = 0; table->count && i < tn_model_weights(with->model); i++) {
-        const tn_model_weight *entry = tn_model_weight_at(with->model, i);
+    evaluator->error = NAN;
+    for (size_t i = 0; table->count && i < tn_model_weights(evaluator->model); i++) {
+        const tn_model_weight *entry = tn_model_weight_at(evaluator->model, i);
         const tn_error_row *row;
         const char *name = entry->name;
-        if (with->use[i].layers == 0) continue;
+        if (evaluator->use[i].layers == 0) continue;
         if (!tn_error_table_covers(table, name))
-            name = tn_model_weight_at(with->model, tn_model_weight_base(with->model, i))->name;
+            name = tn_model_weight_at(evaluator->model, tn_model_weight_base(evaluator->model, i))->name;
         if (!tn_error_table_covers(table, name)) continue;
-        TN_TRY(tn_error_table_find(table, name, &entry->weight, with->use[i].rank, &row, error));
-        double norm =
-            row->norm * row->norm * (name == entry->name && is_copy(with, i) ? 1 : with->use[i].share);
+        TN_TRY(tn_error_table_find(table, name, &entry->weight, evaluator->use[i].rank, &row, error));
+        double norm = row->norm * row->norm *
+                      (name == entry->name && is_copy(evaluator, i) ? 1 : evaluator->use[i].share);
         squares += row->relative_error * row->relative_error * norm;
         norms += norm;
     }
-    if (table->count) with->error = norms > 0 ? sqrt(squares / norms) : 0;
+    if (table->count) evaluator->error = norms > 0 ? sqrt(squares / norms) : 0;
     return TN_OK;
 }
 
-static void accuracy_of_choices(tn_evaluator *with, const size_t *outer_digit) {
-    const tn_space *space = with->space;
+static void accuracy_of_choices(tn_evaluator *evaluator, const size_t *outer_digit) {
+    const tn_space *space = evaluator->space;
     size_t digit[TN_AXES_MOST] = {0};
     for (size_t i = 0; i < space->outers; i++) digit[space->outer[i]] = outer_digit[i];
     tn_accuracy_value value[TN_ACCURACY_CHOICES_MOST];
-    with->accuracy = (tn_accuracy_estimate){NAN, NAN, NAN, NAN, NAN};
-    with->accuracy_basis = TN_ACCURACY_UNKNOWN;
+    evaluator->accuracy = (tn_accuracy_estimate){NAN, NAN, NAN, NAN, NAN};
+    evaluator->accuracy_basis = TN_ACCURACY_UNKNOWN;
     if (space->accuracy_table.rows == 0) return;
     tn_accuracy_table_values(&space->accuracy_table, digit, value);
-    with->accuracy = tn_accuracy_table_at(&space->accuracy_table, value, space->accuracy_table.model.passes,
-                                          &with->accuracy_basis);
+    evaluator->accuracy = tn_accuracy_table_at(
+        &space->accuracy_table, value, space->accuracy_table.model.passes, &evaluator->accuracy_basis);
     /* To digits that other machines find, too, whatever their BLAS adds up first. */
-    with->accuracy.mean = round(1e6 * with->accuracy.mean) / 1e6;
-    with->accuracy.deviation = round(1e6 * with->accuracy.deviation) / 1e6;
+    evaluator->accuracy.mean = round(1e6 * evaluator->accuracy.mean) / 1e6;
+    evaluator->accuracy.deviation = round(1e6 * evaluator->accuracy.deviation) / 1e6;
 }
 
-static tn_status renew_cache(tn_evaluator *with, tn_error *error) {
-    if (with->cache && with->cached_outers++ < OUTERS_PER_CACHE) return TN_OK;
-    tn_program_cache_free(with->cache);
-    with->cache = NULL;
-    with->cached_outers = 0;
-    return tn_program_cache_new(&with->cache, error);
+static tn_status renew_cache(tn_evaluator *evaluator, tn_error *error) {
+    if (evaluator->cache && evaluator->cached_outers++ < OUTERS_PER_CACHE) return TN_OK;
+    tn_program_cache_free(evaluator->cache);
+    evaluator->cache = NULL;
+    evaluator->cached_outers = 0;
+    return tn_program_cache_new(&evaluator->cache, error);
 }
 
-tn_status tn_evaluator_as_cause(tn_evaluator *with, tn_status status, tn_cause *cause, tn_error *error) {
+tn_status tn_evaluator_as_cause(tn_evaluator *evaluator, tn_status status, tn_cause *cause, tn_error *error) {
     switch (status) {
     case TN_OK:
         return TN_OK;
@@ -198,11 +206,11 @@ tn_status tn_evaluator_as_cause(tn_evaluator *with, tn_status status, tn_cause *
         *cause = TN_CAUSE_OVERFLOW;
         return TN_OK;
     case TN_INPUT:
-        with->undefined = (tn_undefined_flow){.weight = TN_UNDEFINED_KEYS};
+        evaluator->undefined = (tn_undefined_flow){.weight = TN_UNDEFINED_KEYS};
         *cause = TN_CAUSE_UNDEFINED;
         return TN_OK;
     default:
-        if (error) *error = with->why;
+        if (error) *error = evaluator->why;
         return status;
     }
 }
@@ -246,26 +254,26 @@ static bool has_flow(const tn_model_weight *entry, const tn_layer_use *use) {
 }
 
 /* True if some weight's format does not have its flow. */
-static bool is_undefined(tn_evaluator *with) {
-    for (size_t i = 0; i < tn_model_weights(with->model); i++) {
-        const tn_model_weight *entry = tn_model_weight_at(with->model, i);
-        if (has_flow(entry, &with->use[i])) continue;
-        with->undefined = (tn_undefined_flow){(uint32_t)(with->space->weights_before + i),
-                                              entry->weight.format, entry->weight.d, entry->flow};
+static bool is_undefined(tn_evaluator *evaluator) {
+    for (size_t i = 0; i < tn_model_weights(evaluator->model); i++) {
+        const tn_model_weight *entry = tn_model_weight_at(evaluator->model, i);
+        if (has_flow(entry, &evaluator->use[i])) continue;
+        evaluator->undefined = (tn_undefined_flow){(uint32_t)(evaluator->space->weights_before + i),
+                                                   entry->weight.format, entry->weight.d, entry->flow};
         return true;
     }
     return false;
 }
 
 /* A numbered point that the front of the layer's training flows does not reach. */
-static bool is_past_front(tn_evaluator *with, const tn_model_layer *layer) {
+static bool is_past_front(tn_evaluator *evaluator, const tn_model_layer *layer) {
     if (!layer->weight || layer->looked_up || layer->weight->flow < TN_FLOW_TRAINING_FRONT_2 ||
         !tn_flow_is_training(layer->weight->flow))
         return false;
     for (int first = 0; first < 2; first++) {
         const tn_program_options options = {.training = true, .no_input_gradient = first};
         const tn_program *program;
-        if (tn_program_cache_get(with->cache, &layer->weight->weight, layer->tokens, layer->weight->flow,
+        if (tn_program_cache_get(evaluator->cache, &layer->weight->weight, layer->tokens, layer->weight->flow,
                                  &options, &program, NULL) == TN_INPUT)
             return true;
     }
@@ -273,85 +281,91 @@ static bool is_past_front(tn_evaluator *with, const tn_model_layer *layer) {
 }
 
 /* Whether a step could not be made for want of a point on a front: only its search tells how many there are. */
-static bool lacks_point(tn_evaluator *with) {
-    for (size_t i = 0; i < tn_model_layers(with->model); i++) {
-        const tn_model_layer layer = tn_model_layer_at(with->model, i);
-        if (!is_past_front(with, &layer)) continue;
-        with->undefined = (tn_undefined_flow){
-            (uint32_t)(with->space->weights_before + tn_model_weight_place(with->model, layer.weight)),
-            layer.weight->weight.format, layer.weight->weight.d, layer.weight->flow};
+static bool lacks_point(tn_evaluator *evaluator) {
+    for (size_t i = 0; i < tn_model_layers(evaluator->model); i++) {
+        const tn_model_layer layer = tn_model_layer_at(evaluator->model, i);
+        if (!is_past_front(evaluator, &layer)) continue;
+        evaluator->undefined =
+            (tn_undefined_flow){(uint32_t)(evaluator->space->weights_before +
+                                           tn_model_weight_place(evaluator->model, layer.weight)),
+                                layer.weight->weight.format, layer.weight->weight.d, layer.weight->flow};
         return true;
     }
     return false;
 }
 
-static tn_status set_weights(tn_evaluator *with, const size_t *digit, tn_error *error) {
-    for (size_t i = 0; i < tn_model_weights(with->model); i++) TN_TRY(set_weight(with, i, digit, error));
+static tn_status set_weights(tn_evaluator *evaluator, const size_t *digit, tn_error *error) {
+    for (size_t i = 0; i < tn_model_weights(evaluator->model); i++)
+        TN_TRY(set_weight(evaluator, i, digit, error));
     return TN_OK;
 }
 
-static tn_status build_step(tn_evaluator *with, tn_error *error) {
-    TN_TRY(tn_step_build(with->model, with->cache, &with->step_arena, &with->step, error));
-    TN_TRY(tn_varied_degrees_of_freedom(with->space, &with->step, &with->degrees_of_freedom, error));
-    return tn_workload_prepare(&with->step, with->space->device, &with->step_arena, &with->workload, error);
+static tn_status build_step(tn_evaluator *evaluator, tn_error *error) {
+    TN_TRY(
+        tn_step_build(evaluator->model, evaluator->cache, &evaluator->step_arena, &evaluator->step, error));
+    TN_TRY(tn_varied_degrees_of_freedom(evaluator->space, &evaluator->step, &evaluator->degrees_of_freedom,
+                                        error));
+    return tn_workload_prepare(&evaluator->step, evaluator->space->device, &evaluator->step_arena,
+                               &evaluator->workload, error);
 }
 
-static tn_status make_step(tn_evaluator *with, const size_t *digit, tn_cause *cause, tn_error *error) {
-    TN_TRY(tn_evaluator_as_cause(with, set_weights(with, digit, &with->why), cause, error));
+static tn_status make_step(tn_evaluator *evaluator, const size_t *digit, tn_cause *cause, tn_error *error) {
+    TN_TRY(tn_evaluator_as_cause(evaluator, set_weights(evaluator, digit, &evaluator->why), cause, error));
     if (*cause != TN_CAUSE_NONE) return TN_OK;
-    if (is_undefined(with)) {
+    if (is_undefined(evaluator)) {
         *cause = TN_CAUSE_UNDEFINED;
         return TN_OK;
     }
-    TN_TRY(error_of_weights(with, error));
-    accuracy_of_choices(with, digit);
-    tn_status status = build_step(with, &with->why);
-    if (status == TN_INPUT && lacks_point(with)) {
+    TN_TRY(error_of_weights(evaluator, error));
+    accuracy_of_choices(evaluator, digit);
+    tn_status status = build_step(evaluator, &evaluator->why);
+    if (status == TN_INPUT && lacks_point(evaluator)) {
         *cause = TN_CAUSE_UNDEFINED;
         return TN_OK;
     }
-    return tn_evaluator_as_cause(with, status, cause, error);
+    return tn_evaluator_as_cause(evaluator, status, cause, error);
 }
 
 /* The model and the device of the digits. */
-static void take_variant(tn_evaluator *with, const size_t *digit) {
+static void take_variant(tn_evaluator *evaluator, const size_t *digit) {
     size_t model = 0, device = 0;
-    for (size_t i = 0; i < with->whole->outers; i++) {
-        if (with->whole->outer[i] == with->whole->model_choice) model = digit[i];
-        if (with->whole->outer[i] == with->whole->device_choice) device = digit[i];
+    for (size_t i = 0; i < evaluator->whole->outers; i++) {
+        if (evaluator->whole->outer[i] == evaluator->whole->model_choice) model = digit[i];
+        if (evaluator->whole->outer[i] == evaluator->whole->device_choice) device = digit[i];
     }
-    with->space = tn_space_variant(with->whole, model, device);
+    evaluator->space = tn_space_variant(evaluator->whole, model, device);
 }
 
-tn_status tn_evaluator_load_digits(tn_evaluator *with, const size_t *digit, tn_error *error) {
-    const tn_space *space = with->space;
+tn_status tn_evaluator_load_digits(tn_evaluator *evaluator, const size_t *digit, tn_error *error) {
+    const tn_space *space = evaluator->space;
     uint64_t keys = 0;
     for (size_t i = 0; i < space->outers && space->choices.axis[space->outer[i]].kind <= TN_AXIS_MODEL_KEY;
          i++)
         keys = keys * space->choices.axis[space->outer[i]].count + digit[i];
-    take_variant(with, digit);
-    with->has_outer = with->has_digits = false;
-    with->outer_cause = TN_CAUSE_NONE;
-    if (!with->has_model || keys != with->model_keys)
-        TN_TRY(tn_evaluator_as_cause(with, load_model(with, digit, keys, &with->why), &with->outer_cause,
-                                     error));
-    TN_TRY(renew_cache(with, error));
-    tn_arena_reset(&with->step_arena);
-    if (with->outer_cause == TN_CAUSE_NONE) TN_TRY(make_step(with, digit, &with->outer_cause, error));
-    memcpy(with->digit, digit, space->outers * sizeof *digit);
+    take_variant(evaluator, digit);
+    evaluator->has_outer = evaluator->has_digits = false;
+    evaluator->outer_cause = TN_CAUSE_NONE;
+    if (!evaluator->has_model || keys != evaluator->model_keys)
+        TN_TRY(tn_evaluator_as_cause(evaluator, load_model(evaluator, digit, keys, &evaluator->why),
+                                     &evaluator->outer_cause, error));
+    TN_TRY(renew_cache(evaluator, error));
+    tn_arena_reset(&evaluator->step_arena);
+    if (evaluator->outer_cause == TN_CAUSE_NONE)
+        TN_TRY(make_step(evaluator, digit, &evaluator->outer_cause, error));
+    memcpy(evaluator->digit, digit, space->outers * sizeof *digit);
     return TN_OK;
 }
 
-tn_status tn_evaluator_load_outer(tn_evaluator *with, uint64_t outer, tn_error *error) {
-    const tn_space *space = with->space;
+tn_status tn_evaluator_load_outer(tn_evaluator *evaluator, uint64_t outer, tn_error *error) {
+    const tn_space *space = evaluator->space;
     size_t digit[TN_AXES_MOST];
     uint32_t of_choice[TN_AXES_MOST];
     if (!space->choices.is_vast) tn_digits_of(&space->choices, space->outer, space->outers, outer, of_choice);
     for (size_t i = 0; i < space->outers; i++)
         digit[i] = space->choices.is_vast ? tn_choices_digit(&space->choices, outer, space->outer[i])
                                           : of_choice[space->outer[i]];
-    TN_TRY(tn_evaluator_load_digits(with, digit, error));
-    with->outer = outer;
-    with->has_outer = with->has_digits = true;
+    TN_TRY(tn_evaluator_load_digits(evaluator, digit, error));
+    evaluator->outer = outer;
+    evaluator->has_outer = evaluator->has_digits = true;
     return TN_OK;
 }

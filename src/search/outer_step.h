@@ -47,11 +47,11 @@ struct tn_evaluator {
 
 /* Makes the step of an outer combination, from its number or from its digits in the order of the outer choices.
  * outer_cause says whether it has a price. */
-tn_status tn_evaluator_load_outer(tn_evaluator *with, uint64_t outer, tn_error *error);
-tn_status tn_evaluator_load_digits(tn_evaluator *with, const size_t *digit, tn_error *error);
+tn_status tn_evaluator_load_outer(tn_evaluator *evaluator, uint64_t outer, tn_error *error);
+tn_status tn_evaluator_load_digits(tn_evaluator *evaluator, const size_t *digit, tn_error *error);
 
-/* Turns a failure whose error is with->why into a cause: a count that leaves 64 bits, a limit of this program, keys that can't
+/* Turns a failure whose error is evaluator->why into a cause: a count that leaves 64 bits, a limit of this program, keys that can't
  * be combined. Others (memory, interruptions) stay failures. */
-tn_status tn_evaluator_as_cause(tn_evaluator *with, tn_status status, tn_cause *cause, tn_error *error);
+tn_status tn_evaluator_as_cause(tn_evaluator *evaluator, tn_status status, tn_cause *cause, tn_error *error);
 
 #endif

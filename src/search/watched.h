@@ -37,15 +37,15 @@ typedef struct tn_watched_list {
 } tn_watched_list;
 
 /* Free with tn_watched_free, also after an error. */
-tn_status tn_watched_begin(tn_watched_list *with, const tn_layer_table *table, const tn_build *build,
+tn_status tn_watched_begin(tn_watched_list *list, const tn_layer_table *table, const tn_build *build,
                            const tn_device *device, tn_error *error);
-void tn_watched_free(tn_watched_list *with);
+void tn_watched_free(tn_watched_list *list);
 
 /* The most blocks that all of them can take: over all sizes, and all blocks that a use can want. */
-tn_status tn_watched_most(const tn_watched_list *with, double *bram18, double *uram, tn_error *error);
+tn_status tn_watched_most(const tn_watched_list *list, double *bram18, double *uram, tn_error *error);
 
 /* What an option asks, as a label. Label 0 asks nothing. */
-tn_status tn_watched_label(tn_watched_list *with, uint32_t u, uint64_t option, uint64_t *number,
+tn_status tn_watched_label(tn_watched_list *list, uint32_t u, uint64_t option, uint64_t *number,
                            tn_error *error);
 
 /* What two labels ask together; `user`: a tn_watched_list. */
@@ -53,8 +53,8 @@ tn_status tn_watched_join(void *user, uint64_t a, uint64_t b, uint64_t *joined, 
 
 /* Whether some memory's last unit is u; adds those to the sums, by the cost of each dimension, and takes them out of
  * the labels. */
-bool tn_watched_close_with(const tn_watched_list *with, uint32_t u);
-tn_status tn_watched_close(tn_watched_list *with, uint32_t u, const tn_layer_cost *cost, tn_sums *sums,
+bool tn_watched_close_with(const tn_watched_list *list, uint32_t u);
+tn_status tn_watched_close(tn_watched_list *list, uint32_t u, const tn_layer_cost *cost, tn_sums *sums,
                            tn_error *error);
 
 #endif

@@ -17,55 +17,56 @@ static const double usual_rank = 8, usual_error = 0.05, least_error = 1e-3, norm
 typedef struct {
     size_t seed;   /* one a seed */
     size_t passes; /* two: of the level, of the excess; the number of parameters: none */
-    size_t of
+    size_t owner
         [TN_ACCURACY_CHOICES_MOST]; /* rank: c, ln p; folding: slopes of c and of ln p by its shape, then one a folding;
                                                  level: two for each but the first */
 } places;
 
-static size_t place_all(const tn_accuracy_model *m, places *at) {
+static size_t place_all(const tn_accuracy_model *m, places *this_places) {
     size_t count = 1;
-    at->passes = count;
+    this_places->passes = count;
     count += 2;
     for (size_t i = 0; i < m->choices; i++) {
-        at->of[i] = count;
+        this_places->owner[i] = count;
         const tn_accuracy_choice *choice = &m->choice[i];
         count += choice->kind == TN_ACCURACY_RANK      ? 2
                  : choice->kind == TN_ACCURACY_FOLDING ? SLOPES + choice->levels
                  : choice->levels                      ? 2 * (choice->levels - 1)
                                                        : 0;
     }
-    at->seed = count;
+    this_places->seed = count;
     return count + m->seeds;
 }
 
 /* ln of the error by parameters p; its derivatives into slope[parameters] where that is wanted. */
-static double log_error(const tn_accuracy_model *m, const places *at, const double *p,
+static double log_error(const tn_accuracy_model *m, const places *this_places, const double *p,
                         const tn_accuracy_value *value, double passes, double *slope) {
     double level = p[0], shared = 0, excess = 0, share[TN_ACCURACY_CHOICES_MOST],
            fall[TN_ACCURACY_CHOICES_MOST];
     double doublings = log2(passes / m->passes);
-    level += p[at->passes] * doublings;
-    shared += p[at->passes + 1] * doublings;
+    level += p[this_places->passes] * doublings;
+    shared += p[this_places->passes + 1] * doublings;
     for (size_t i = 0; i < m->choices; i++)
         if (m->choice[i].kind == TN_ACCURACY_LEVEL && value[i].level > 0 &&
             value[i].level < m->choice[i].levels) {
-            level += p[at->of[i] + 2 * (value[i].level - 1)];
-            shared += p[at->of[i] + 2 * (value[i].level - 1) + 1];
+            level += p[this_places->owner[i] + 2 * (value[i].level - 1)];
+            shared += p[this_places->owner[i] + 2 * (value[i].level - 1) + 1];
         }
     for (size_t i = 0; i < m->choices; i++) {
         share[i] = 0;
         if (m->choice[i].kind != TN_ACCURACY_RANK || isinf(value[i].number)) continue;
-        double bend = shared, power = p[at->of[i] + 1];
+        double bend = shared, power = p[this_places->owner[i] + 1];
         for (size_t k = 0; k < m->choices; k++)
             if (m->choice[k].kind == TN_ACCURACY_FOLDING && m->choice[k].rank == i) {
                 for (size_t n = 0; n < TN_ACCURACY_SHAPE; n++) {
-                    bend += p[at->of[k] + n] * value[k].shape[n];
-                    power += p[at->of[k] + TN_ACCURACY_SHAPE + n] * value[k].shape[n];
+                    bend += p[this_places->owner[k] + n] * value[k].shape[n];
+                    power += p[this_places->owner[k] + TN_ACCURACY_SHAPE + n] * value[k].shape[n];
                 }
-                if (value[k].level < m->choice[k].levels) bend += p[at->of[k] + SLOPES + value[k].level];
+                if (value[k].level < m->choice[k].levels)
+                    bend += p[this_places->owner[k] + SLOPES + value[k].level];
             }
         fall[i] = exp(power) * log(value[i].number / usual_rank);
-        share[i] = exp(p[at->of[i]] + bend - fall[i]);
+        share[i] = exp(p[this_places->owner[i]] + bend - fall[i]);
         excess += share[i];
     }
     double t = level + log1p(excess), grown = exp(t), rise = 1 / (1 + grown);
@@ -73,11 +74,11 @@ static double log_error(const tn_accuracy_model *m, const places *at, const doub
         memset(slope, 0, m->parameters * sizeof *slope);
         double all = excess / (1 + excess) * rise;
         slope[0] = rise;
-        slope[at->passes] = rise * doublings;
-        slope[at->passes + 1] = all * doublings;
+        slope[this_places->passes] = rise * doublings;
+        slope[this_places->passes + 1] = all * doublings;
         for (size_t i = 0; i < m->choices; i++) {
             const tn_accuracy_choice *choice = &m->choice[i];
-            double *own = slope + at->of[i];
+            double *own = slope + this_places->owner[i];
             if (choice->kind == TN_ACCURACY_LEVEL && value[i].level > 0 && value[i].level < choice->levels) {
                 own[2 * (value[i].level - 1)] = rise;
                 own[2 * (value[i].level - 1) + 1] = all;
@@ -100,12 +101,12 @@ static double log_error(const tn_accuracy_model *m, const places *at, const doub
 }
 
 /* The same of a row, with what its seeds do to every design. */
-static double row_log_error(const tn_accuracy_model *m, const places *at, const double *p,
+static double row_log_error(const tn_accuracy_model *m, const places *this_places, const double *p,
                             const tn_accuracy_measurement *row, double *slope) {
-    double told = log_error(m, at, p, row->value, row->passes, slope);
+    double told = log_error(m, this_places, p, row->value, row->passes, slope);
     for (size_t i = 0; i < row->seeds; i++) {
-        told += p[at->seed + row->seed[i]] / (double)row->seeds;
-        if (slope) slope[at->seed + row->seed[i]] += 1 / (double)row->seeds;
+        told += p[this_places->seed + row->seed[i]] / (double)row->seeds;
+        if (slope) slope[this_places->seed + row->seed[i]] += 1 / (double)row->seeds;
     }
     return told;
 }
@@ -115,35 +116,35 @@ static double measured_log_error(const tn_accuracy_measurement *row) {
 }
 
 /* Variance of ln error from the seed, at that ln error. */
-static double noise_variance(const tn_accuracy_model *m, double at) {
-    return m->noise * m->noise * exp(2 * m->noise_power * (at - log(usual_error)));
+static double noise_variance(const tn_accuracy_model *m, double point) {
+    return m->noise * m->noise * exp(2 * m->noise_power * (point - log(usual_error)));
 }
 
 /* Of one run: what the seed does to all designs and to this one. */
-static double run_variance(const tn_accuracy_model *m, double at) {
-    return m->seed * m->seed + noise_variance(m, at);
+static double run_variance(const tn_accuracy_model *m, double point) {
+    return m->seed * m->seed + noise_variance(m, point);
 }
 
 /* Of a row whose seeds are told apart what they do to all designs is no variance, but in the parameters. */
-static double row_variance(const tn_accuracy_model *m, size_t row, double at) {
-    double run = m->row[row].seeds ? noise_variance(m, at) : run_variance(m, at);
+static double row_variance(const tn_accuracy_model *m, size_t row, double point) {
+    double run = m->row[row].seeds ? noise_variance(m, point) : run_variance(m, point);
     return m->misfit * m->misfit + run / (double)m->row[row].runs;
 }
 
 /* The least squares problem: a residual a row (but one that may be left out), weighted, and one a parameter. */
 typedef struct {
     tn_accuracy_model *model;
-    places at;
+    places places;
     size_t left_out;
     double *weight; /* [rows]: root of 1 / variance */
 } problem;
 
 static int residuals(const gsl_vector *x, void *user, gsl_vector *f) {
-    const problem *of = user;
-    const tn_accuracy_model *m = of->model;
+    const problem *this_problem = user;
+    const tn_accuracy_model *m = this_problem->model;
     for (size_t i = 0; i < m->rows; i++) {
-        double told = row_log_error(m, &of->at, x->data, &m->row[i], NULL);
-        gsl_vector_set(f, i, of->weight[i] * (told - measured_log_error(&m->row[i])));
+        double told = row_log_error(m, &this_problem->places, x->data, &m->row[i], NULL);
+        gsl_vector_set(f, i, this_problem->weight[i] * (told - measured_log_error(&m->row[i])));
     }
     for (size_t k = 0; k < m->parameters; k++)
         gsl_vector_set(f, m->rows + k, sqrt(m->precision[k]) * (gsl_vector_get(x, k) - m->prior[k]));
@@ -151,34 +152,37 @@ static int residuals(const gsl_vector *x, void *user, gsl_vector *f) {
 }
 
 static int slopes(const gsl_vector *x, void *user, gsl_matrix *j) {
-    const problem *of = user;
-    const tn_accuracy_model *m = of->model;
+    const problem *this_problem = user;
+    const tn_accuracy_model *m = this_problem->model;
     gsl_matrix_set_zero(j);
     for (size_t i = 0; i < m->rows; i++) {
         double *row = gsl_matrix_ptr(j, i, 0);
-        row_log_error(m, &of->at, x->data, &m->row[i], row);
-        for (size_t k = 0; k < m->parameters; k++) row[k] *= of->weight[i];
+        row_log_error(m, &this_problem->places, x->data, &m->row[i], row);
+        for (size_t k = 0; k < m->parameters; k++) row[k] *= this_problem->weight[i];
     }
     for (size_t k = 0; k < m->parameters; k++) gsl_matrix_set(j, m->rows + k, k, sqrt(m->precision[k]));
     return GSL_SUCCESS;
 }
 
-static void weigh(problem *of) {
-    const tn_accuracy_model *m = of->model;
+static void weigh(problem *this_problem) {
+    const tn_accuracy_model *m = this_problem->model;
     for (size_t i = 0; i < m->rows; i++) {
-        double told = row_log_error(m, &of->at, m->parameter, &m->row[i], NULL);
-        of->weight[i] = i == of->left_out ? 0 : 1 / sqrt(row_variance(m, i, told));
+        double told = row_log_error(m, &this_problem->places, m->parameter, &m->row[i], NULL);
+        this_problem->weight[i] = i == this_problem->left_out ? 0 : 1 / sqrt(row_variance(m, i, told));
     }
 }
 
 /* Parameters by least squares from where they stand. */
-static void descend(problem *of, gsl_multifit_nlinear_workspace *solver) {
-    tn_accuracy_model *m = of->model;
+static void descend(problem *this_problem, gsl_multifit_nlinear_workspace *solver) {
+    tn_accuracy_model *m = this_problem->model;
     gsl_vector_const_view start = gsl_vector_const_view_array(m->parameter, m->parameters);
-    gsl_multifit_nlinear_fdf least = {
-        .f = residuals, .df = slopes, .n = m->rows + m->parameters, .p = m->parameters, .params = of};
+    gsl_multifit_nlinear_fdf least = {.f = residuals,
+                                      .df = slopes,
+                                      .n = m->rows + m->parameters,
+                                      .p = m->parameters,
+                                      .params = this_problem};
     int info;
-    weigh(of);
+    weigh(this_problem);
     if (gsl_multifit_nlinear_init(&start.vector, &least, solver) != GSL_SUCCESS) return;
     gsl_multifit_nlinear_driver(DESCENTS, 1e-7, 1e-7, 0, NULL, NULL, &info, solver);
     const gsl_vector *found = gsl_multifit_nlinear_position(solver);
@@ -188,16 +192,16 @@ static void descend(problem *of, gsl_multifit_nlinear_workspace *solver) {
 }
 
 /* The foldings' precision follows from their deviation. */
-static void pool(tn_accuracy_model *m, const places *at) {
+static void pool(tn_accuracy_model *m, const places *this_places) {
     for (size_t i = 0; i < m->choices; i++)
         for (size_t k = 0; m->choice[i].kind == TN_ACCURACY_FOLDING && k < m->choice[i].levels; k++)
-            m->precision[at->of[i] + SLOPES + k] = 1 / (m->folding * m->folding);
-    for (size_t k = 0; k < m->seeds; k++) m->precision[at->seed + k] = 1 / (m->seed * m->seed);
+            m->precision[this_places->owner[i] + SLOPES + k] = 1 / (m->folding * m->folding);
+    for (size_t k = 0; k < m->seeds; k++) m->precision[this_places->seed + k] = 1 / (m->seed * m->seed);
 }
 
 /* The five deviations by the linearised marginal likelihood. */
 typedef struct {
-    problem *of;
+    problem *problem;
     gsl_matrix *slope, *scaled, *information; /* [rows x parameters] twice, [parameters x parameters] */
     gsl_vector *answer, *side, *solution;
     double *told; /* [rows]: ln error by the parameters about which it is linear */
@@ -207,13 +211,13 @@ typedef struct {
 static const double usual_hyper[HYPERS] = {-2.3, -3.5, -2.5, 0, -3},
                     hyper_deviation[HYPERS] = {1, 1, 1, 0.5, 1};
 
-static void take_hypers(tn_accuracy_model *m, const places *at, const gsl_vector *x) {
+static void take_hypers(tn_accuracy_model *m, const places *this_places, const gsl_vector *x) {
     m->folding = exp(gsl_vector_get(x, 0));
     m->misfit = exp(gsl_vector_get(x, 1));
     m->noise = exp(gsl_vector_get(x, 2));
     m->noise_power = gsl_vector_get(x, 3);
     m->seed = exp(gsl_vector_get(x, 4));
-    pool(m, at);
+    pool(m, this_places);
 }
 
 /* information = scaled' scaled, of rows that are mostly zero. */
@@ -232,10 +236,10 @@ static void add_squares(likelihood *l) {
 }
 
 static bool inform(likelihood *l) {
-    const problem *of = l->of;
-    const tn_accuracy_model *m = of->model;
+    const problem *this_problem = l->problem;
+    const tn_accuracy_model *m = this_problem->model;
     for (size_t i = 0; i < m->rows; i++) {
-        double root = i == of->left_out ? 0 : 1 / sqrt(row_variance(m, i, l->told[i]));
+        double root = i == this_problem->left_out ? 0 : 1 / sqrt(row_variance(m, i, l->told[i]));
         for (size_t k = 0; k < m->parameters; k++)
             gsl_matrix_set(l->scaled, i, k, root * gsl_matrix_get(l->slope, i, k));
         gsl_vector_set(l->answer, i, root * (measured_log_error(&m->row[i]) - l->told[i]));
@@ -247,15 +251,15 @@ static bool inform(likelihood *l) {
 
 static double minus_log_likelihood(const gsl_vector *x, void *user) {
     likelihood *l = user;
-    problem *of = l->of;
-    tn_accuracy_model *m = of->model;
+    problem *this_problem = l->problem;
+    tn_accuracy_model *m = this_problem->model;
     double sum = 0;
     for (size_t i = 0; i < HYPERS; i++) {
         double away = (gsl_vector_get(x, i) - usual_hyper[i]) / hyper_deviation[i];
         if (fabs(away) > 6) return 1e12;
         sum += away * away;
     }
-    take_hypers(m, &of->at, x);
+    take_hypers(m, &this_problem->places, x);
     if (!inform(l)) return 1e12;
     /* The best step from the linear point, of data and priors together. */
     gsl_blas_dgemv(CblasTrans, 1, l->scaled, l->answer, 0, l->side);
@@ -281,9 +285,10 @@ static double minus_log_likelihood(const gsl_vector *x, void *user) {
 }
 
 static void linearise(likelihood *l) {
-    const tn_accuracy_model *m = l->of->model;
+    const tn_accuracy_model *m = l->problem->model;
     for (size_t i = 0; i < m->rows; i++)
-        l->told[i] = row_log_error(m, &l->of->at, m->parameter, &m->row[i], gsl_matrix_ptr(l->slope, i, 0));
+        l->told[i] =
+            row_log_error(m, &l->problem->places, m->parameter, &m->row[i], gsl_matrix_ptr(l->slope, i, 0));
 }
 
 static void seek_hypers(likelihood *l, gsl_multimin_fminimizer *simplex, gsl_vector *x, gsl_vector *step) {
@@ -296,12 +301,12 @@ static void seek_hypers(likelihood *l, gsl_multimin_fminimizer *simplex, gsl_vec
         if (gsl_multimin_fminimizer_size(simplex) < 0.02) break;
     }
     gsl_vector_memcpy(x, gsl_multimin_fminimizer_x(simplex));
-    take_hypers(l->of->model, &l->of->at, x);
+    take_hypers(l->problem->model, &l->problem->places, x);
 }
 
 /* Covariance of the parameters about where they stand, and its root. */
 static tn_status spread_of_parameters(likelihood *l, tn_error *error) {
-    tn_accuracy_model *m = l->of->model;
+    tn_accuracy_model *m = l->problem->model;
     size_t n = m->parameters;
     linearise(l);
     if (!inform(l) || gsl_linalg_cholesky_invert(l->information) != GSL_SUCCESS)
@@ -340,8 +345,8 @@ static void close_work(work *w) {
 static tn_status open_work(work *w, tn_accuracy_model *m, tn_arena *arena, tn_error *error) {
     *w = (work){.problem = {.model = m, .left_out = SIZE_MAX}};
     likelihood *l = &w->likelihood;
-    l->of = &w->problem;
-    place_all(m, &w->problem.at);
+    l->problem = &w->problem;
+    place_all(m, &w->problem.places);
     TN_TRY(TN_NEW(arena, m->rows, &l->told, error));
     TN_TRY(TN_NEW(arena, m->rows, &w->problem.weight, error));
     gsl_multifit_nlinear_parameters how = gsl_multifit_nlinear_default_parameters();
@@ -368,17 +373,17 @@ static void set_prior(tn_accuracy_model *m, size_t k, double mean, double deviat
 }
 
 /* What is thought before any data: wide enough to be outweighed by a few rows. */
-static void set_priors(tn_accuracy_model *m, const places *at) {
+static void set_priors(tn_accuracy_model *m, const places *this_places) {
     double best = 1;
     for (size_t i = 0; i < m->rows; i++) best = fmin(best, fmax(1 - m->row[i].accuracy, least_error));
     double share = fmin(best / m->ceiling, 0.95);
     set_prior(m, 0, log(share / (1 - share)), 1);
-    for (size_t k = 0; k < m->seeds; k++) set_prior(m, at->seed + k, 0, 1);
-    set_prior(m, at->passes, -0.4, 0.4);
-    set_prior(m, at->passes + 1, 0, 0.4);
+    for (size_t k = 0; k < m->seeds; k++) set_prior(m, this_places->seed + k, 0, 1);
+    set_prior(m, this_places->passes, -0.4, 0.4);
+    set_prior(m, this_places->passes + 1, 0, 0.4);
     for (size_t i = 0; i < m->choices; i++) {
         const tn_accuracy_choice *choice = &m->choice[i];
-        size_t first = at->of[i];
+        size_t first = this_places->owner[i];
         if (choice->kind == TN_ACCURACY_RANK) {
             set_prior(m, first, -1, 1.5);
             set_prior(m, first + 1, 0.1, 0.4);
@@ -432,7 +437,7 @@ static double usual_passes(const tn_accuracy_measurement *row, size_t rows) {
 static tn_status fit(work *w, tn_error *error) {
     tn_accuracy_model *m = w->problem.model;
     for (size_t i = 0; i < HYPERS; i++) gsl_vector_set(w->x, i, usual_hyper[i]);
-    take_hypers(m, &w->problem.at, w->x);
+    take_hypers(m, &w->problem.places, w->x);
     for (int round = 0; round < ROUNDS; round++) {
         descend(&w->problem, w->solver);
         seek_hypers(&w->likelihood, w->simplex, w->x, w->step);
@@ -444,7 +449,7 @@ static tn_status fit(work *w, tn_error *error) {
 tn_status tn_accuracy_model_fit(const tn_accuracy_choice *choice, size_t choices,
                                 const tn_accuracy_measurement *row, size_t rows, double constant,
                                 size_t seeds, tn_arena *arena, tn_accuracy_model *model, tn_error *error) {
-    places at;
+    places this_places;
     work w;
     tn_accuracy_model *m = model;
     *m = (tn_accuracy_model){.choices = choices,
@@ -454,7 +459,7 @@ tn_status tn_accuracy_model_fit(const tn_accuracy_choice *choice, size_t choices
                              .ceiling = 1 - constant,
                              .seeds = seeds,
                              .passes = usual_passes(row, rows)};
-    m->parameters = place_all(m, &at);
+    m->parameters = place_all(m, &this_places);
     if (m->parameters > TN_ACCURACY_PARAMETERS_MOST)
         return tn_fail(error, TN_LIMIT, "%zu effects of levels and foldings; at most %d are told apart",
                        m->parameters, TN_ACCURACY_PARAMETERS_MOST);
@@ -464,7 +469,7 @@ tn_status tn_accuracy_model_fit(const tn_accuracy_choice *choice, size_t choices
     TN_TRY(TN_NEW(arena, square, &m->covariance, error));
     TN_TRY(TN_NEW(arena, square, &m->root, error));
     TN_TRY(tn_blas_room(error));
-    set_priors(m, &at);
+    set_priors(m, &this_places);
     fit_test(m);
     tn_gsl_quiet();
     tn_blas_serial();
@@ -477,7 +482,7 @@ tn_status tn_accuracy_model_fit(const tn_accuracy_choice *choice, size_t choices
 }
 
 /* Variance of ln error from the parameters, and from levels that nobody measured. */
-static double parameter_variance(const tn_accuracy_model *m, const places *at, const double *slope,
+static double parameter_variance(const tn_accuracy_model *m, const places *this_places, const double *slope,
                                  const tn_accuracy_value *value) {
     double sum = 0;
     for (size_t i = 0; i < m->parameters; i++)
@@ -488,7 +493,7 @@ static double parameter_variance(const tn_accuracy_model *m, const places *at, c
         if (choice->kind == TN_ACCURACY_RANK || value[i].level < choice->levels) continue;
         /* As much as the prior of one like it: in front of the folding's own, c has the same slope. */
         if (choice->kind == TN_ACCURACY_FOLDING)
-            sum += pow(m->folding * slope[at->of[choice->rank]], 2);
+            sum += pow(m->folding * slope[this_places->owner[choice->rank]], 2);
         else
             sum += 0.5 * 0.5 * slope[0] * slope[0];
     }
@@ -517,12 +522,12 @@ static double misfit_variance(const tn_accuracy_model *m, const tn_accuracy_valu
 }
 
 /* `misfit`: variance of what no choice explains; negative: as of the design. */
-static tn_accuracy_estimate estimate_at(const tn_accuracy_model *m, const places *at, const double *parameter,
-                                        const tn_accuracy_value *value, double passes, double runs,
-                                        double misfit, double *slope) {
-    double told = log_error(m, at, parameter, value, passes, slope);
+static tn_accuracy_estimate estimate_at(const tn_accuracy_model *m, const places *this_places,
+                                        const double *parameter, const tn_accuracy_value *value,
+                                        double passes, double runs, double misfit, double *slope) {
+    double told = log_error(m, this_places, parameter, value, passes, slope);
     if (misfit < 0) misfit = misfit_variance(m, value, passes, told);
-    double known = parameter_variance(m, at, slope, value) + misfit;
+    double known = parameter_variance(m, this_places, slope, value) + misfit;
     double run = run_variance(m, told);
     /* The mean of a log-normal error. */
     double mean = exp(told + run / 2), whole = sqrt(known + run / runs);
@@ -536,10 +541,10 @@ static tn_accuracy_estimate estimate_at(const tn_accuracy_model *m, const places
 
 tn_accuracy_estimate tn_accuracy_model_at(const tn_accuracy_model *model, const tn_accuracy_value *value,
                                           double passes) {
-    places at;
+    places this_places;
     double slope[TN_ACCURACY_PARAMETERS_MOST];
-    place_all(model, &at);
-    return estimate_at(model, &at, model->parameter, value, passes, 1, -1, slope);
+    place_all(model, &this_places);
+    return estimate_at(model, &this_places, model->parameter, value, passes, 1, -1, slope);
 }
 
 tn_status tn_accuracy_model_leave_one_out(const tn_accuracy_model *model, tn_arena *arena,
@@ -560,7 +565,7 @@ tn_status tn_accuracy_model_leave_one_out(const tn_accuracy_model *model, tn_are
         descend(&w.problem, w.solver);
         status = spread_of_parameters(&w.likelihood, error);
         if (status == TN_OK)
-            estimate[i] = estimate_at(&m, &w.problem.at, m.parameter, m.row[i].value, m.row[i].passes,
+            estimate[i] = estimate_at(&m, &w.problem.places, m.parameter, m.row[i].value, m.row[i].passes,
                                       (double)m.row[i].runs, m.misfit * m.misfit, slope);
     }
     close_work(&w);
@@ -579,9 +584,9 @@ void tn_accuracy_model_draw(const tn_accuracy_model *model, const double *normal
 
 double tn_accuracy_model_by(const tn_accuracy_model *model, const double *parameter,
                             const tn_accuracy_value *value, double passes, double misfit) {
-    places at;
-    place_all(model, &at);
-    double told = log_error(model, &at, parameter, value, passes, NULL);
+    places this_places;
+    place_all(model, &this_places);
+    double told = log_error(model, &this_places, parameter, value, passes, NULL);
     told += sqrt(misfit_variance(model, value, passes, told)) * misfit;
     return 1 - fmin(1, exp(told + run_variance(model, told) / 2));
 }

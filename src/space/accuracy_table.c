@@ -105,7 +105,7 @@ static tn_status find_columns(reader *r) {
         const char *name = csv->head[i].text;
         if (tn_accuracy_is_record(name)) continue;
         if (t->columns == TN_ACCURACY_CHOICES_MOST)
-            return tn_fail_at(r->error, TN_LIMIT, csv->head[i].at, "has more than %d choices",
+            return tn_fail_at(r->error, TN_LIMIT, csv->head[i].position, "has more than %d choices",
                               TN_ACCURACY_CHOICES_MOST);
         t->choice[t->columns].kind = ends_as(name, "rank")      ? TN_ACCURACY_RANK
                                      : ends_as(name, "folding") ? TN_ACCURACY_FOLDING
@@ -186,15 +186,15 @@ static bool read_shape(const char *text, double shape[TN_ACCURACY_SHAPE]) {
     enum { FACTORS_MOST = 64 };
     double factor[FACTORS_MOST], outer = 0, middle = 0;
     size_t count = 0, of_side[2] = {0}, side = 0;
-    for (const char *at = text;; at++) {
+    for (const char *cursor = text;; cursor++) {
         char *end;
-        if (*at < '1' || *at > '9' || count == FACTORS_MOST) return false;
-        factor[count++] = log((double)strtoul(at, &end, 10) / usual_factor);
+        if (*cursor < '1' || *cursor > '9' || count == FACTORS_MOST) return false;
+        factor[count++] = log((double)strtoul(cursor, &end, 10) / usual_factor);
         of_side[side]++;
-        at = end;
-        if (*at == '\0') break;
-        if (*at == ',' && ++side == 2) return false;
-        if (*at != 'x' && *at != ',') return false;
+        cursor = end;
+        if (*cursor == '\0') break;
+        if (*cursor == ',' && ++side == 2) return false;
+        if (*cursor != 'x' && *cursor != ',') return false;
     }
     size_t sides = side + 1;
     shape[0] = (double)count / (double)sides - usual_factors;
@@ -216,16 +216,16 @@ static bool read_shape(const char *text, double shape[TN_ACCURACY_SHAPE]) {
 static bool read_rank(const char *text, double *rank) {
     char number[32];
     *rank = 0;
-    for (const char *at = text;; at++) {
-        size_t length = strcspn(at, "x");
+    for (const char *cursor = text;; cursor++) {
+        size_t length = strcspn(cursor, "x");
         uint64_t value = 0;
         if (length >= sizeof number) return false;
-        memcpy(number, at, length);
+        memcpy(number, cursor, length);
         number[length] = '\0';
         if (tn_read_count(number, &value) != TN_NUMBER_OK || value == 0 || value > UINT32_MAX) return false;
         *rank = fmax(*rank, (double)value);
-        at += length;
-        if (*at == '\0') return true;
+        cursor += length;
+        if (*cursor == '\0') return true;
     }
 }
 
@@ -258,7 +258,7 @@ static void make_whole(const tn_accuracy_table *t, tn_accuracy_value *value) {
     }
 }
 
-static tn_status read_row(reader *r, size_t row, tn_accuracy_measurement *to) {
+static tn_status read_row(reader *r, size_t row, tn_accuracy_measurement *target) {
     tn_accuracy_table *t = r->table;
     const tn_csv *csv = r->csv;
     tn_accuracy_value *value;
@@ -267,19 +267,19 @@ static tn_status read_row(reader *r, size_t row, tn_accuracy_measurement *to) {
     for (size_t i = 0; i < t->columns; i++) {
         const tn_csv_cell *cell = tn_csv_at(csv, line, t->column[i].column);
         if (!tn_accuracy_table_value(t, i, cell->text, &value[i]))
-            return tn_fail_at(r->error, TN_INPUT, cell->at, "'%.60s' is no %s", cell->text,
+            return tn_fail_at(r->error, TN_INPUT, cell->position, "'%.60s' is no %s", cell->text,
                               t->choice[i].kind == TN_ACCURACY_RANK ? "rank: 12, or 1x12x12x1"
                                                                     : "folding: 12x8x8,8x8x12");
     }
-    *to = (tn_accuracy_measurement){.value = value, .passes = 1, .spread = NAN, .test = NAN};
-    TN_TRY(count_runs(r, line, &to->runs, r->error));
+    *target = (tn_accuracy_measurement){.value = value, .passes = 1, .spread = NAN, .test = NAN};
+    TN_TRY(count_runs(r, line, &target->runs, r->error));
     uint64_t passes = 1;
     if (r->epochs < csv->columns)
         TN_TRY(tn_csv_count(csv, line, r->epochs, 1, UINT32_MAX, &passes, r->error));
-    to->passes = (double)passes;
-    TN_TRY(tn_csv_real(csv, line, r->accuracy, 0, 1, &to->accuracy, r->error));
+    target->passes = (double)passes;
+    TN_TRY(tn_csv_real(csv, line, r->accuracy, 0, 1, &target->accuracy, r->error));
     if (r->spread < csv->columns && strcmp(tn_csv_at(csv, line, r->spread)->text, "nan") != 0)
-        TN_TRY(tn_csv_real(csv, line, r->spread, 0, 1, &to->spread, r->error));
+        TN_TRY(tn_csv_real(csv, line, r->spread, 0, 1, &target->spread, r->error));
     return TN_OK;
 }
 
@@ -313,9 +313,9 @@ static tn_status refuse_doubles(const reader *r) {
     for (size_t i = 0; i < t->rows; i++)
         for (size_t k = 0; k < i; k++)
             if (t->row[i].passes == t->row[k].passes && same_values(t, t->row[i].value, t->row[k].value))
-                return tn_fail_at(r->error, TN_INPUT, tn_csv_at(r->csv, t->line[i], 0)->at,
+                return tn_fail_at(r->error, TN_INPUT, tn_csv_at(r->csv, t->line[i], 0)->position,
                                   "has the choices of line %u; give them once",
-                                  tn_csv_at(r->csv, t->line[k], 0)->at.line);
+                                  tn_csv_at(r->csv, t->line[k], 0)->position.line);
     return TN_OK;
 }
 
@@ -332,12 +332,12 @@ static tn_status read_texts(reader *r, const char *name, const char ***text) {
 static tn_status read_seeds(reader *r, const char *text, uint64_t *seen, size_t *count,
                             tn_accuracy_measurement *row) {
     size_t *place, most = 1;
-    for (const char *at = text; *at; at++) most += *at == ' ';
+    for (const char *cursor = text; *cursor; cursor++) most += *cursor == ' ';
     TN_TRY(TN_NEW(r->arena, most, &place, r->error));
     row->seed = place;
-    for (const char *at = text; *at >= '0' && *at <= '9';) {
+    for (const char *cursor = text; *cursor >= '0' && *cursor <= '9';) {
         char *end;
-        uint64_t seed = strtoull(at, &end, 10);
+        uint64_t seed = strtoull(cursor, &end, 10);
         size_t k = 0;
         while (k < *count && seen[k] != seed) k++;
         if (k == TN_ACCURACY_SEEDS_MOST) { /* too many to tell apart */
@@ -346,7 +346,7 @@ static tn_status read_seeds(reader *r, const char *text, uint64_t *seen, size_t 
         }
         if (k == *count) seen[(*count)++] = seed;
         place[row->seeds++] = k;
-        at = end + (*end == ' ');
+        cursor = end + (*end == ' ');
     }
     return TN_OK;
 }
@@ -369,7 +369,7 @@ static tn_status read_rows(reader *r) {
         if (runs) t->line[t->rows++] = i;
     }
     if (t->rows == 0)
-        return tn_fail_at(r->error, TN_INPUT, csv->head[0].at,
+        return tn_fail_at(r->error, TN_INPUT, csv->head[0].position,
                           "has no row that counts: every one has collapsed");
     for (size_t i = 0; i < t->columns; i++) TN_TRY(find_levels(r, i));
     TN_TRY(read_texts(r, "command", &t->command));

@@ -12,11 +12,11 @@
 
 /* {from, to, step} or {from, to, times} */
 typedef struct {
-    uint64_t from, to, step, times;
+    uint64_t first, last, step, times;
 } range;
 static const tn_field range_fields[] = {
-    TN_KEY(COUNT, range, from, "first value", TN_REQUIRED),
-    TN_KEY(COUNT, range, to, "last value", TN_REQUIRED),
+    TN_KEY_AS("from", COUNT, range, first, "first value", TN_REQUIRED),
+    TN_KEY_AS("to", COUNT, range, last, "last value", TN_REQUIRED),
     TN_KEY(COUNT, range, step, "distance of values; default 1"),
     TN_KEY(COUNT, range, times, "instead of step: each value is the one before times this, from 2"),
 };
@@ -30,30 +30,32 @@ void tn_axis_document(tn_buffer *out) {
 /* ---- numbers, names, texts ---- */
 
 static tn_status expand_range(const tn_yaml *values, tn_arena *arena, tn_axis *choice, tn_error *error) {
-    range over;
-    TN_TRY(tn_schema_decode(&range_schema, values, arena, &over, error));
-    if (over.from > over.to)
-        return tn_fail_at(error, TN_INPUT, values->at,
-                          "range from %" PRIu64 " to %" PRIu64 " is empty; from is the lesser", over.from,
-                          over.to);
-    if (over.step && over.times)
-        return tn_fail_at(error, TN_INPUT, values->at, "a range has step or times, not both");
-    if (over.times == 1 || (over.times && over.from == 0))
-        return tn_fail_at(error, TN_INPUT, values->at,
+    range interval;
+    TN_TRY(tn_schema_decode(&range_schema, values, arena, &interval, error));
+    if (interval.first > interval.last)
+        return tn_fail_at(error, TN_INPUT, values->position,
+                          "range from %" PRIu64 " to %" PRIu64 " is empty; from is the lesser",
+                          interval.first, interval.last);
+    if (interval.step && interval.times)
+        return tn_fail_at(error, TN_INPUT, values->position, "a range has step or times, not both");
+    if (interval.times == 1 || (interval.times && interval.first == 0))
+        return tn_fail_at(error, TN_INPUT, values->position,
                           "a range by times starts at 1 and multiplies by 2 or more");
-    uint64_t step = over.step ? over.step : 1, count = 1;
-    for (uint64_t v = over.from;
-         (over.times ? over.to / over.times >= v : over.to - v >= step) && count <= TN_AXIS_VALUES_MOST;
-         v = over.times ? v * over.times : v + step)
+    uint64_t step = interval.step ? interval.step : 1, count = 1;
+    for (uint64_t v = interval.first;
+         (interval.times ? interval.last / interval.times >= v : interval.last - v >= step) &&
+         count <= TN_AXIS_VALUES_MOST;
+         v = interval.times ? v * interval.times : v + step)
         count++;
     if (count > TN_AXIS_VALUES_MOST)
-        return tn_fail_at(error, TN_LIMIT, values->at, "a range of over %d values; take a larger step",
+        return tn_fail_at(error, TN_LIMIT, values->position, "a range of over %d values; take a larger step",
                           TN_AXIS_VALUES_MOST);
     TN_TRY(TN_NEW(arena, count, &choice->number, error));
     choice->count = count;
-    choice->number[0] = over.from;
+    choice->number[0] = interval.first;
     for (size_t i = 1; i < count; i++)
-        choice->number[i] = over.times ? choice->number[i - 1] * over.times : choice->number[i - 1] + step;
+        choice->number[i] =
+            interval.times ? choice->number[i - 1] * interval.times : choice->number[i - 1] + step;
     return TN_OK;
 }
 
@@ -64,13 +66,15 @@ typedef tn_status item_reader(const tn_yaml *item, const void *user, uint64_t *n
 static tn_status decode_list(const tn_yaml *values, item_reader *read, const void *user, tn_arena *arena,
                              tn_axis *choice, tn_error *error) {
     if (values->kind != TN_YAML_SEQUENCE)
-        return tn_fail_at(error, TN_INPUT, values->at, "a choice needs the list of its values, as [a, b]");
+        return tn_fail_at(error, TN_INPUT, values->position,
+                          "a choice needs the list of its values, as [a, b]");
     choice->count = values->count;
     TN_TRY(TN_NEW(arena, choice->count, &choice->number, error));
     TN_TRY(TN_NEW(arena, choice->count, &choice->text, error));
     for (size_t i = 0; i < values->count; i++) {
         if (values->item[i]->kind != TN_YAML_SCALAR)
-            return tn_fail_at(error, TN_INPUT, values->item[i]->at, "a value must be one word or number");
+            return tn_fail_at(error, TN_INPUT, values->item[i]->position,
+                              "a value must be one word or number");
         TN_TRY(read(values->item[i], user, &choice->number[i], &choice->text[i], error));
     }
     return TN_OK;
@@ -81,7 +85,7 @@ static tn_status read_number(const tn_yaml *item, const void *user, uint64_t *nu
     (void)user;
     *text = NULL;
     if (tn_read_count(item->text, number) != TN_NUMBER_OK)
-        return tn_fail_at(error, TN_INPUT, item->at, "'%s' is no whole number from 0", item->text);
+        return tn_fail_at(error, TN_INPUT, item->position, "'%s' is no whole number from 0", item->text);
     return TN_OK;
 }
 
@@ -97,10 +101,10 @@ static tn_status read_name(const tn_yaml *item, const void *user, uint64_t *numb
         }
     const char *near = tn_suggest(item->text, names, count);
     if (near)
-        return tn_fail_at(error, TN_INPUT, item->at, "'%s' is unknown here; did you mean '%s'?", item->text,
-                          near);
-    return tn_fail_at(error, TN_INPUT, item->at, "'%s' is unknown here; known are %s, %s, ...", item->text,
-                      names[0], names[1] ? names[1] : names[0]);
+        return tn_fail_at(error, TN_INPUT, item->position, "'%s' is unknown here; did you mean '%s'?",
+                          item->text, near);
+    return tn_fail_at(error, TN_INPUT, item->position, "'%s' is unknown here; known are %s, %s, ...",
+                      item->text, names[0], names[1] ? names[1] : names[0]);
 }
 
 static tn_status read_text(const tn_yaml *item, const void *user, uint64_t *number, const char **text,
@@ -130,20 +134,20 @@ static tn_status decode_build(const tn_yaml *values, const char *name, tn_arena 
     }
     if (!choice->field) {
         const char *near = tn_suggest(name, names, known);
-        return tn_fail_at(error, TN_INPUT, choice->at, "a build has no key '%s'; %s%s", name,
+        return tn_fail_at(error, TN_INPUT, choice->position, "a build has no key '%s'; %s%s", name,
                           near ? "did you mean " : "the page of the build lists them", near ? near : "");
     }
     choice->kind = TN_AXIS_BUILD;
     if (choice->field->type == TN_FIELD_CHOICE)
         return decode_list(values, read_name, choice->field->choices, arena, choice, error);
     if (choice->field->type != TN_FIELD_COUNT)
-        return tn_fail_at(error, TN_INPUT, choice->at,
+        return tn_fail_at(error, TN_INPUT, choice->position,
                           "build.%s can't be varied; whole numbers and names can", name);
     TN_TRY(decode_numbers(values, arena, choice, error));
     for (size_t i = 0; i < choice->count; i++)
         if ((double)choice->number[i] < choice->field->minimum ||
             (choice->field->maximum > 0 && (double)choice->number[i] > choice->field->maximum))
-            return tn_fail_at(error, TN_INPUT, values->at,
+            return tn_fail_at(error, TN_INPUT, values->position,
                               "build.%s = %" PRIu64 " is out of range; %.0f to %.0f", name, choice->number[i],
                               choice->field->minimum, choice->field->maximum);
     return TN_OK;
@@ -165,11 +169,12 @@ static tn_status split_weight_key(tn_model *model, tn_axis *choice, const char *
         }
     }
     if (!dot)
-        return tn_fail_at(error, TN_INPUT, choice->at, "write weights.NAME.KEY, as weights.square.rank");
+        return tn_fail_at(error, TN_INPUT, choice->position,
+                          "write weights.NAME.KEY, as weights.square.rank");
     char given[64];
     snprintf(given, sizeof given, "%.*s", (int)(dot - name), name);
     const char *near = tn_suggest(given, names, count < 256 ? count : 256);
-    return tn_fail_at(error, TN_INPUT, choice->at, "the model has no weight '%s'%s%s%s", given,
+    return tn_fail_at(error, TN_INPUT, choice->position, "the model has no weight '%s'%s%s%s", given,
                       near ? "; did you mean '" : "; its `weights:` lists them", near ? near : "",
                       near ? "'?" : "");
 }
@@ -199,7 +204,7 @@ static tn_status read_ranks(const tn_yaml *item, size_t i, tn_arena *arena, tn_a
     tn_rank_list list;
     if (item->kind != TN_YAML_SCALAR || !strchr(item->text, 'x')) return TN_OK;
     if (!read_rank_list(item->text, &list, &choice->number[i]))
-        return tn_fail_at(error, TN_INPUT, item->at,
+        return tn_fail_at(error, TN_INPUT, item->position,
                           "'%s' is no list of ranks; write all of them, as 1x8x32x8x1", item->text);
     if (!choice->rank_list)
         TN_TRY(tn_arena_alloc(arena, choice->count, sizeof list, &choice->rank_list, error));
@@ -223,7 +228,8 @@ static tn_status decode_ranks(const tn_yaml *values, tn_arena *arena, tn_axis *c
             TN_TRY(read_ranks(values->item[i], i, arena, choice, error));
     }
     for (size_t i = 0; i < choice->count; i++)
-        if (choice->number[i] == 0) return tn_fail_at(error, TN_INPUT, values->at, "a rank is at least 1");
+        if (choice->number[i] == 0)
+            return tn_fail_at(error, TN_INPUT, values->position, "a rank is at least 1");
     return TN_OK;
 }
 
@@ -305,9 +311,9 @@ static tn_status refuse_twice(const tn_yaml *values, const tn_axis *choice, plac
     for (size_t i = 1; i < choice->count; i++)
         if (strcmp(sorted[i - 1].text, sorted[i].text) == 0) {
             bool listed = values->kind == TN_YAML_SEQUENCE && values->count == choice->count;
-            return tn_fail_at(error, TN_INPUT, listed ? values->item[sorted[i].place]->at : values->at,
-                              "%s is given twice as a value of %s; give it once", sorted[i].text,
-                              choice->key);
+            return tn_fail_at(
+                error, TN_INPUT, listed ? values->item[sorted[i].place]->position : values->position,
+                "%s is given twice as a value of %s; give it once", sorted[i].text, choice->key);
         }
     return TN_OK;
 }
@@ -351,24 +357,24 @@ static tn_axis_stored stored_as(const tn_axis *choice) {
 
 static tn_status check_values(const tn_yaml *values, tn_axis *choice, tn_error *error) {
     if (choice->count == 0)
-        return tn_fail_at(error, TN_INPUT, values->at,
+        return tn_fail_at(error, TN_INPUT, values->position,
                           "%s has no value to choose from; widen its bounds or list some", choice->key);
     TN_TRY(check_distinct(values, choice, error));
     choice->stored = stored_as(choice);
     return TN_OK;
 }
 
-tn_status tn_axis_decode(const char *key, tn_position at, const tn_yaml *values, tn_model *model,
+tn_status tn_axis_decode(const char *key, tn_position position, const tn_yaml *values, tn_model *model,
                          tn_arena *arena, tn_axis *choice, tn_error *error) {
-    *choice = (tn_axis){.key = key, .at = at};
+    *choice = (tn_axis){.key = key, .position = position};
     TN_TRY(decode_values(values, model, arena, choice, error));
     return check_values(values, choice, error);
 }
 
-tn_status tn_axis_decode_weight(const char *key, tn_position at, const tn_yaml *values, tn_model *model,
+tn_status tn_axis_decode_weight(const char *key, tn_position position, const tn_yaml *values, tn_model *model,
                                 size_t weight, tn_axis_kind kind, tn_arena *arena, tn_axis *choice,
                                 tn_error *error) {
-    *choice = (tn_axis){.key = key, .at = at, .kind = kind, .weight = weight};
+    *choice = (tn_axis){.key = key, .position = position, .kind = kind, .weight = weight};
     TN_TRY(decode_of_weight(values, model, arena, choice, error));
     return check_values(values, choice, error);
 }
@@ -394,16 +400,16 @@ tn_status tn_axis_set_ranks(const tn_axis *choice, size_t digit, tn_weight *weig
     uint32_t count = tn_weight_rank_count(weight);
     if (list->count != count)
         return tn_fail_at(
-            error, TN_INPUT, choice->at,
+            error, TN_INPUT, choice->position,
             "ranks %s are %" PRIu32 "; format %s with %" PRIu32 " factors per side has %" PRIu32,
             choice->text[digit], list->count, tn_format_names[weight->format], weight->d, count);
     weight->rank_count = count;
     memcpy(weight->rank, list->rank, count * sizeof *weight->rank);
     tn_error why = {0};
     tn_status status = tn_weight_check(weight, &why);
-    return status == TN_OK
-               ? TN_OK
-               : tn_fail_at(error, status, choice->at, "ranks %s: %.900s", choice->text[digit], why.message);
+    return status == TN_OK ? TN_OK
+                           : tn_fail_at(error, status, choice->position, "ranks %s: %.900s",
+                                        choice->text[digit], why.message);
 }
 
 void tn_axis_value(const tn_axis *choice, size_t digit, tn_buffer *out) {
@@ -491,10 +497,10 @@ static tn_status read_pair(const tn_yaml *node, uint64_t rows, uint64_t columns,
     else
         rest = NULL;
     if (!rest || *rest || m.d != n.d)
-        return tn_fail_at(error, TN_INPUT, node->at,
+        return tn_fail_at(error, TN_INPUT, node->position,
                           "not a folding; write both sides with equally many factors, as \"12x8x8,8x8x12\"");
     if (m_size != rows || n_size != columns)
-        return tn_fail_at(error, TN_INPUT, node->at,
+        return tn_fail_at(error, TN_INPUT, node->position,
                           "folding multiplies to %" PRIu64 " x %" PRIu64 "; the matrix is %" PRIu64
                           " x %" PRIu64,
                           m_size, n_size, rows, columns);
@@ -511,14 +517,14 @@ static tn_status list_pairs(const tn_yaml *values, uint64_t rows, uint64_t colum
     foldings_request request;
     TN_TRY(tn_schema_decode(&foldings_schema, values, arena, &request, error));
     if (request.pairs != PAIRS_ALL && rows != columns)
-        return tn_fail_at(error, TN_INPUT, values->at,
+        return tn_fail_at(error, TN_INPUT, values->position,
                           "pairs: %s needs a square matrix, this one is %" PRIu64 " x %" PRIu64
                           "; use pairs: all",
                           pair_names[request.pairs], rows, columns);
     tn_status status = enumerate_pairs(&request, rows, columns, arena, list, error);
     if (status == TN_LIMIT)
-        return tn_fail_at(error, TN_LIMIT, values->at, "over %d foldings; narrow the bounds of the factors",
-                          TN_AXIS_VALUES_MOST);
+        return tn_fail_at(error, TN_LIMIT, values->position,
+                          "over %d foldings; narrow the bounds of the factors", TN_AXIS_VALUES_MOST);
     return status;
 }
 

@@ -54,7 +54,7 @@ typedef struct tn_rank_list {
 
 typedef struct tn_axis {
     const char *key;
-    tn_position at;
+    tn_position position;
     tn_axis_kind kind;
     size_t weight; /* position in the model, for the kinds of weights */
     size_t more;   /* further weights that have the same value: tied layers */
@@ -70,11 +70,11 @@ typedef struct tn_axis {
 } tn_axis;
 
 /* Reads one entry of `choices:`; the model gives the weights' names and sizes. */
-tn_status tn_axis_decode(const char *key, tn_position at, const tn_yaml *values, tn_model *model,
+tn_status tn_axis_decode(const char *key, tn_position position, const tn_yaml *values, tn_model *model,
                          tn_arena *arena, tn_axis *choice, tn_error *error);
 
 /* The same for a weight of the model and what of it varies: TN_AXIS_FORMAT, FOLDING, RANK or FLOW. */
-tn_status tn_axis_decode_weight(const char *key, tn_position at, const tn_yaml *values, tn_model *model,
+tn_status tn_axis_decode_weight(const char *key, tn_position position, const tn_yaml *values, tn_model *model,
                                 size_t weight, tn_axis_kind kind, tn_arena *arena, tn_axis *choice,
                                 tn_error *error);
 

@@ -21,11 +21,11 @@ const tn_schema tn_caps_schema = TN_SCHEMA("caps", tn_caps, caps_fields);
 
 typedef struct {
     const char *quantity, *least, *most;
-    tn_position at, least_at, most_at;
+    tn_position position, least_at, most_at;
 } entry;
 static const tn_field constraint_fields[] = {
     TN_KEY(TEXT, entry, quantity, "what is bounded, by its name in front.csv", TN_REQUIRED,
-           TN_SEEN(entry, at)),
+           TN_SEEN(entry, position)),
     TN_KEY(TEXT, entry, least, "smallest allowed value, or a percentage of the device's; absent: none",
            TN_SEEN(entry, least_at)),
     TN_KEY(TEXT, entry, most, "greatest allowed value, or a percentage of the device's; absent: none",
@@ -33,9 +33,9 @@ static const tn_field constraint_fields[] = {
 };
 const tn_schema tn_constraint_schema = TN_SCHEMA("constraint", entry, constraint_fields);
 
-/* "80 %" of `of` (NaN: of nothing), or a plain number. */
-static tn_status read_amount(const char *name, const char *text, tn_position at, double of, double *value,
-                             tn_error *error) {
+/* "80 %" of `whole` (NaN: of nothing), or a plain number. */
+static tn_status read_amount(const char *name, const char *text, tn_position position, double whole,
+                             double *value, tn_error *error) {
     char number[TEXT_MOST];
     size_t length = strlen(text);
     bool percent = length > 0 && text[length - 1] == '%';
@@ -46,17 +46,17 @@ static tn_status read_amount(const char *name, const char *text, tn_position at,
         number[length] = '\0';
     }
     if (length >= sizeof number || tn_read_real(number, value) != TN_NUMBER_OK)
-        return tn_fail_at(error, TN_INPUT, at,
+        return tn_fail_at(error, TN_INPUT, position,
                           "%s is bounded by '%.40s'; a bound is a number, or such as 80 %%", name, text);
     if (!percent) return TN_OK;
-    if (isnan(of))
-        return tn_fail_at(error, TN_INPUT, at,
+    if (isnan(whole))
+        return tn_fail_at(error, TN_INPUT, position,
                           "%s is no resource of the device, so %.40s of it is no amount; give a number", name,
                           text);
     if (*value < 0 || *value > ALL_PERCENT)
-        return tn_fail_at(error, TN_INPUT, at, "%.40s of the device's %s; a share is 0 %% to 100 %%", text,
-                          name);
-    *value = *value / ALL_PERCENT * of;
+        return tn_fail_at(error, TN_INPUT, position, "%.40s of the device's %s; a share is 0 %% to 100 %%",
+                          text, name);
+    *value = *value / ALL_PERCENT * whole;
     return TN_OK;
 }
 
@@ -64,7 +64,7 @@ tn_status tn_caps_budget(const tn_caps *caps, const tn_resources *has, tn_resour
                          tn_error *error) {
     const struct {
         const char *text;
-        tn_position at;
+        tn_position position;
         uint64_t *amount;
     } cap[] = {{caps->lut, caps->lut_at, &budget->lut},
                {caps->ff, caps->ff_at, &budget->ff},
@@ -73,12 +73,12 @@ tn_status tn_caps_budget(const tn_caps *caps, const tn_resources *has, tn_resour
                {caps->uram, caps->uram_at, &budget->uram}};
     for (size_t i = 0; i < sizeof cap / sizeof *cap; i++) {
         const char *name = tn_resource_names[i];
-        const uint64_t of = tn_resource_amount(has, (tn_resource)i);
+        const uint64_t count = tn_resource_amount(has, (tn_resource)i);
         double value;
-        TN_TRY(read_amount(name, cap[i].text, cap[i].at, (double)of, &value, error));
+        TN_TRY(read_amount(name, cap[i].text, cap[i].position, (double)count, &value, error));
         if (value < 0)
-            return tn_fail_at(error, TN_INPUT, cap[i].at, "a cap of %s below 0; it is 0 or more", name);
-        *cap[i].amount = value < (double)of ? (uint64_t)value : of;
+            return tn_fail_at(error, TN_INPUT, cap[i].position, "a cap of %s below 0; it is 0 or more", name);
+        *cap[i].amount = value < (double)count ? (uint64_t)value : count;
     }
     return TN_OK;
 }
@@ -89,13 +89,13 @@ static tn_status decode_mapping(const tn_yaml *node, const tn_design_columns *co
     entry given;
     TN_TRY(tn_schema_decode(&tn_constraint_schema, node, arena, &given, error));
     const char *name = given.quantity;
-    TN_TRY(tn_quantity_find(name, given.at, &constraint->quantity, error));
-    const double of = tn_design_column_named(columns, name, strlen(name))->whole;
+    TN_TRY(tn_quantity_find(name, given.position, &constraint->quantity, error));
+    const double value = tn_design_column_named(columns, name, strlen(name))->whole;
     if (!given.least && !given.most)
-        return tn_fail_at(error, TN_INPUT, given.at, "a constraint on %s bounds nothing; give least or most",
-                          name);
-    if (given.least) TN_TRY(read_amount(name, given.least, given.least_at, of, &constraint->least, error));
-    if (given.most) TN_TRY(read_amount(name, given.most, given.most_at, of, &constraint->most, error));
+        return tn_fail_at(error, TN_INPUT, given.position,
+                          "a constraint on %s bounds nothing; give least or most", name);
+    if (given.least) TN_TRY(read_amount(name, given.least, given.least_at, value, &constraint->least, error));
+    if (given.most) TN_TRY(read_amount(name, given.most, given.most_at, value, &constraint->most, error));
     if (constraint->least > constraint->most)
         return tn_fail_at(error, TN_INPUT, given.least_at, "least %s is above most %s; nothing lies between",
                           given.least, given.most);
@@ -111,15 +111,15 @@ tn_status tn_constraint_decode(const tn_yaml *node, const tn_design_columns *col
     tn_expression *expression;
     *constraint = (tn_constraint){.least = -INFINITY, .most = INFINITY};
     if (node->kind != TN_YAML_SCALAR) return decode_mapping(node, columns, arena, constraint, error);
-    tn_position at = node->at;
-    at.column += node->quoted; /* an expression's own columns begin behind the quote */
-    TN_TRY(tn_expression_parse(node->text, at, columns, arena, &expression, error));
+    tn_position position = node->position;
+    position.column += node->quoted; /* an expression's own columns begin behind the quote */
+    TN_TRY(tn_expression_parse(node->text, position, columns, arena, &expression, error));
     constraint->name = tn_expression_text(expression);
     if (!tn_expression_bounds(expression, &constraint->quantity, &constraint->least, &constraint->most)) {
         constraint->quantity = NULL;
         constraint->expression = expression;
     } else if (constraint->least > constraint->most) {
-        return tn_fail_at(error, TN_INPUT, node->at, "nothing lies between the bounds of %s",
+        return tn_fail_at(error, TN_INPUT, node->position, "nothing lies between the bounds of %s",
                           constraint->name);
     }
     return TN_OK;

@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-tn_status tn_choices_count(tn_choices *choices, tn_position at, tn_error *error) {
+tn_status tn_choices_count(tn_choices *choices, tn_position position, tn_error *error) {
     choices->designs = 1;
     choices->size = tn_big_of(1);
     for (size_t i = choices->count; i-- > 0;) {
         choices->stride[i] = tn_big_count(&choices->size, &choices->designs) ? choices->designs : 0;
         if (choices->axis[i].count > UINT32_MAX ||
             !tn_big_multiply(&choices->size, (uint32_t)choices->axis[i].count))
-            return tn_fail_at(error, TN_LIMIT, at, "over 10^1233 designs; tie some choices");
+            return tn_fail_at(error, TN_LIMIT, position, "over 10^1233 designs; tie some choices");
     }
     choices->is_vast = !tn_big_count(&choices->size, &choices->designs) || choices->designs > INT64_MAX;
     if (choices->is_vast) choices->designs = UINT64_MAX;

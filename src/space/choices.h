@@ -39,8 +39,8 @@ typedef struct tn_choices {
     tn_listed_designs *listed;     /* not NULL */
 } tn_choices;
 
-/* Strides and size, from the axes. TN_LIMIT at `at` where the size is beyond tn_big. */
-tn_status tn_choices_count(tn_choices *choices, tn_position at, tn_error *error);
+/* Strides and size, from the axes. TN_LIMIT at `position` where the size is beyond tn_big. */
+tn_status tn_choices_count(tn_choices *choices, tn_position position, tn_error *error);
 
 /* The id of the design that has value digit[i] of choice i; of a vast space it is listed for that. */
 tn_status tn_choices_id_of(const tn_choices *choices, const uint32_t *digit, uint64_t *id, tn_error *error);

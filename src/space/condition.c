@@ -5,7 +5,7 @@ struct tn_condition {
     tn_expression **expression; /* by device */
 };
 
-tn_status tn_condition_parse(const char *text, tn_position at, const tn_space *space, tn_arena *arena,
+tn_status tn_condition_parse(const char *text, tn_position position, const tn_space *space, tn_arena *arena,
                              const tn_condition **condition, tn_error *error) {
     tn_condition *made;
     TN_TRY(TN_NEW(arena, 1, &made, error));
@@ -15,7 +15,7 @@ tn_status tn_condition_parse(const char *text, tn_position at, const tn_space *s
         tn_design_columns columns;
         const tn_resources has = tn_device_resources(tn_space_variant(space, 0, i)->device);
         TN_TRY(tn_design_columns_of(&space->choices, &has, arena, &columns, error));
-        TN_TRY(tn_expression_parse(text, at, &columns, arena, &made->expression[i], error));
+        TN_TRY(tn_expression_parse(text, position, &columns, arena, &made->expression[i], error));
     }
     *condition = made;
     return TN_OK;

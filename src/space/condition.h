@@ -16,8 +16,8 @@ TN_PUBLIC_BEGIN
 
 typedef struct tn_condition tn_condition;
 
-/* Parses `text`, whose first byte stands at `at`; errors as tn_expression_parse has them. Lives in `arena`. */
-tn_status tn_condition_parse(const char *text, tn_position at, const tn_space *space, tn_arena *arena,
+/* Parses `text`, whose first byte stands at `position`; errors as tn_expression_parse has them. Lives in `arena`. */
+tn_status tn_condition_parse(const char *text, tn_position position, const tn_space *space, tn_arena *arena,
                              const tn_condition **condition, tn_error *error);
 
 bool tn_condition_holds(const tn_condition *condition, const tn_candidate *design);

@@ -44,7 +44,7 @@ static tn_status check_rows(const tn_csv *csv, size_t norm, const tn_error_row *
                               "weight %s, folding %s by %s, rank %" PRIu64 " is given twice; give it once",
                               row[i].weight, row[i].rows, row[i].columns, row[i].rank);
         if (norm == csv->columns && strcmp(row[i - 1].weight, row[i].weight) != 0)
-            return tn_fail_at(error, TN_INPUT, csv->head[0].at,
+            return tn_fail_at(error, TN_INPUT, csv->head[0].position,
                               "errors of several weights need a column `norm`, the Frobenius norm of each "
                               "weight over its layers; `tenfold ranks -o DIR` writes it");
     }

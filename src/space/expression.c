@@ -63,7 +63,7 @@ const tn_design_column *tn_design_column_named(const tn_design_columns *columns,
 }
 
 tn_status tn_design_column_find(const tn_design_columns *columns, const char *name, size_t length,
-                                tn_position at, const tn_design_column **column, tn_error *error) {
+                                tn_position position, const tn_design_column **column, tn_error *error) {
     enum { SHOWN_DESIGN_COLUMNS = 64 };
     tn_arena scratch = {0};
     const char **known, *near = NULL, *given;
@@ -75,7 +75,7 @@ tn_status tn_design_column_find(const tn_design_columns *columns, const char *na
     if (status == TN_OK) {
         for (size_t i = 0; i < columns->count; i++) known[i] = columns->column[i].name;
         near = tn_suggest(given, known, columns->count);
-        status = tn_fail_at(error, TN_INPUT, at, "unknown quantity or choice '%s'; %s%s%s", given,
+        status = tn_fail_at(error, TN_INPUT, position, "unknown quantity or choice '%s'; %s%s%s", given,
                             near ? "did you mean '" : "the head of front.csv names them", near ? near : "",
                             near ? "'?" : "");
     }
@@ -164,7 +164,7 @@ struct tn_expression {
 
 typedef struct {
     const char *text;
-    tn_position at;
+    tn_position position;
     const tn_design_columns *columns;
     tn_arena *arena;
     tn_error *error;
@@ -174,10 +174,10 @@ typedef struct {
     token_kind last; /* put into canonical */
 } parser;
 
-static tn_position place(const parser *with, unsigned column) {
-    tn_position at = with->at;
-    if (at.column) at.column += column;
-    return at;
+static tn_position place(const parser *parse, unsigned column) {
+    tn_position position = parse->position;
+    if (position.column) position.column += column;
+    return position;
 }
 
 static bool is_word_end(char c) {
@@ -185,61 +185,62 @@ static bool is_word_end(char c) {
 }
 
 /* Appends the token that was read to the text with one blank between words. */
-static void put_canonical(parser *with) {
-    const token *t = &with->next;
-    bool tight = with->canonical.length == 0 || with->last == OPEN || t->kind == CLOSE;
+static void put_canonical(parser *parse) {
+    const token *t = &parse->next;
+    bool tight = parse->canonical.length == 0 || parse->last == OPEN || t->kind == CLOSE;
     if (t->kind == END) return;
-    if (!tight) tn_buffer_text(&with->canonical, " ");
+    if (!tight) tn_buffer_text(&parse->canonical, " ");
     if (t->kind == QUOTED)
-        tn_buffer_bytes(&with->canonical, t->text - 1, t->length + 2);
+        tn_buffer_bytes(&parse->canonical, t->text - 1, t->length + 2);
     else if (t->kind == SIGN && t->length == 2 && t->text[0] == '=')
-        tn_buffer_text(&with->canonical, "=");
+        tn_buffer_text(&parse->canonical, "=");
     else
-        tn_buffer_bytes(&with->canonical, t->text, t->length);
-    with->last = t->kind;
+        tn_buffer_bytes(&parse->canonical, t->text, t->length);
+    parse->last = t->kind;
 }
 
-static tn_status advance(parser *with) {
-    const char *from = with->next.text + with->next.length + (with->next.kind == QUOTED);
-    from += strspn(from, " \t\r\n");
-    token *t = &with->next;
-    *t = (token){.kind = END, .text = from, .column = (unsigned)(from - with->text)};
-    if (*from == '\0') return TN_OK;
+static tn_status advance(parser *parse) {
+    const char *source = parse->next.text + parse->next.length + (parse->next.kind == QUOTED);
+    source += strspn(source, " \t\r\n");
+    token *t = &parse->next;
+    *t = (token){.kind = END, .text = source, .column = (unsigned)(source - parse->text)};
+    if (*source == '\0') return TN_OK;
     t->length = 1;
-    if (*from == '(')
+    if (*source == '(')
         t->kind = OPEN;
-    else if (*from == ')')
+    else if (*source == ')')
         t->kind = CLOSE;
-    else if (*from == '%')
+    else if (*source == '%')
         t->kind = PERCENT;
-    else if (*from == '\'' || *from == '"') {
-        const char *end = strchr(from + 1, *from);
+    else if (*source == '\'' || *source == '"') {
+        const char *end = strchr(source + 1, *source);
         if (!end)
-            return tn_fail_at(with->error, TN_INPUT, place(with, t->column),
-                              "a text begins here and does not end; close it with %c", *from);
+            return tn_fail_at(parse->error, TN_INPUT, place(parse, t->column),
+                              "a text begins here and does not end; close it with %c", *source);
         *t = (token){
-            .kind = QUOTED, .text = from + 1, .length = (size_t)(end - from - 1), .column = t->column};
-    } else if (strchr("<>=!", *from)) {
+            .kind = QUOTED, .text = source + 1, .length = (size_t)(end - source - 1), .column = t->column};
+    } else if (strchr("<>=!", *source)) {
         t->kind = SIGN;
-        t->length = from[1] == '=' ? 2 : 1;
-    } else if (*from == '&' || *from == '|') {
-        return tn_fail_at(with->error, TN_INPUT, place(with, t->column),
-                          "'%c' is no word of an expression; write %s", *from, *from == '&' ? "and" : "or");
+        t->length = source[1] == '=' ? 2 : 1;
+    } else if (*source == '&' || *source == '|') {
+        return tn_fail_at(parse->error, TN_INPUT, place(parse, t->column),
+                          "'%c' is no word of an expression; write %s", *source,
+                          *source == '&' ? "and" : "or");
     } else {
         t->kind = WORD;
-        while (!is_word_end(from[t->length])) t->length++;
+        while (!is_word_end(source[t->length])) t->length++;
     }
-    put_canonical(with);
+    put_canonical(parse);
     return TN_OK;
 }
 
-static bool is_word(const parser *with, const char *word) {
-    return with->next.kind == WORD && with->next.length == strlen(word) &&
-           strncmp(with->next.text, word, with->next.length) == 0;
+static bool is_word(const parser *parse, const char *word) {
+    return parse->next.kind == WORD && parse->next.length == strlen(word) &&
+           strncmp(parse->next.text, word, parse->next.length) == 0;
 }
 
-static bool is_keyword(const parser *with) {
-    return is_word(with, "and") || is_word(with, "or") || is_word(with, "not");
+static bool is_keyword(const parser *parse) {
+    return is_word(parse, "and") || is_word(parse, "or") || is_word(parse, "not");
 }
 
 /* ---- operands ---- */
@@ -251,57 +252,57 @@ typedef struct {
     const tn_design_column *column; /* NULL: a number or a text */
 } written;
 
-static tn_status read_written(parser *with, written *of) {
-    const token *t = &with->next;
-    *of = (written){.word = *t};
-    if ((t->kind != WORD && t->kind != QUOTED) || is_keyword(with)) {
+static tn_status read_written(parser *parse, written *text) {
+    const token *t = &parse->next;
+    *text = (written){.word = *t};
+    if ((t->kind != WORD && t->kind != QUOTED) || is_keyword(parse)) {
         int length = t->length < SHOWN ? (int)t->length : SHOWN;
-        return tn_fail_at(with->error, TN_INPUT, place(with, t->column),
+        return tn_fail_at(parse->error, TN_INPUT, place(parse, t->column),
                           "%s%.*s%s; a comparison is such as bram18 <= 80 %%",
                           t->kind == END ? "a quantity, a choice or a number is missing" : "'", length,
                           t->text,
                           t->kind == END ? "" : "' stands where a quantity, a choice or a number should");
     }
-    if (t->kind == WORD) of->column = tn_design_column_named(with->columns, t->text, t->length);
-    TN_TRY(advance(with));
-    of->percent = with->next.kind == PERCENT;
-    return of->percent ? advance(with) : TN_OK;
+    if (t->kind == WORD) text->column = tn_design_column_named(parse->columns, t->text, t->length);
+    TN_TRY(advance(parse));
+    text->percent = parse->next.kind == PERCENT;
+    return text->percent ? advance(parse) : TN_OK;
 }
 
-static bool read_number(const written *of, double *value) {
+static bool read_number(const written *output, double *value) {
     char text[NUMBER_TEXT];
-    if (of->word.kind != WORD || of->word.length >= sizeof text) return false;
-    memcpy(text, of->word.text, of->word.length);
-    text[of->word.length] = '\0';
+    if (output->word.kind != WORD || output->word.length >= sizeof text) return false;
+    memcpy(text, output->word.text, output->word.length);
+    text[output->word.length] = '\0';
     return tn_read_real(text, value) == TN_NUMBER_OK;
 }
 
-static tn_status resolve_percent(const parser *with, const written *of, const tn_design_column *beside,
+static tn_status resolve_percent(const parser *parse, const written *text, const tn_design_column *other,
                                  double *value) {
-    const tn_position at = place(with, of->word.column);
-    if (isnan(beside->whole))
-        return tn_fail_at(with->error, TN_INPUT, at,
+    const tn_position position = place(parse, text->word.column);
+    if (isnan(other->whole))
+        return tn_fail_at(parse->error, TN_INPUT, position,
                           "%s is no resource of the device, so %g %% of it is no amount; give a number",
-                          beside->name, *value);
+                          other->name, *value);
     if (*value < 0 || *value > ALL_PERCENT)
-        return tn_fail_at(with->error, TN_INPUT, at, "%g %% of the device's %s; a share is 0 %% to 100 %%",
-                          *value, beside->name);
-    *value = *value / ALL_PERCENT * beside->whole;
+        return tn_fail_at(parse->error, TN_INPUT, position,
+                          "%g %% of the device's %s; a share is 0 %% to 100 %%", *value, other->name);
+    *value = *value / ALL_PERCENT * other->whole;
     return TN_OK;
 }
 
-static tn_status refuse_text(const parser *with, const written *of, const tn_design_column *beside) {
-    int length = of->word.length < SHOWN ? (int)of->word.length : SHOWN;
-    return tn_fail_at(with->error, TN_INPUT, place(with, of->word.column),
+static tn_status refuse_text(const parser *parse, const written *text, const tn_design_column *other) {
+    int length = text->word.length < SHOWN ? (int)text->word.length : SHOWN;
+    return tn_fail_at(parse->error, TN_INPUT, place(parse, text->word.column),
                       "%s is compared with '%.*s'; it is compared with a number%s, or another quantity",
-                      beside->name, length, of->word.text, isnan(beside->whole) ? "" : ", such as 80 %");
+                      other->name, length, text->word.text, isnan(other->whole) ? "" : ", such as 80 %");
 }
 
 /* The place of a text among the values of the choice beside it. */
-static tn_status resolve_value(const parser *with, const written *of, const tn_design_column *beside,
+static tn_status resolve_value(const parser *parse, const written *text, const tn_design_column *other,
                                size_t *digit) {
     enum { SUGGESTED_FROM = 1024 };
-    const tn_axis *choice = beside->choice;
+    const tn_axis *choice = other->choice;
     const char *known[SUGGESTED_FROM], *given;
     size_t count = choice->count < SUGGESTED_FROM ? choice->count : SUGGESTED_FROM;
     tn_buffer value = {0};
@@ -310,191 +311,192 @@ static tn_status resolve_value(const parser *with, const written *of, const tn_d
         value.length = 0;
         tn_axis_value(choice, *digit, &value);
         if (value.status != TN_OK) break;
-        if (value.length == of->word.length && memcmp(value.data, of->word.text, value.length) == 0) break;
+        if (value.length == text->word.length && memcmp(value.data, text->word.text, value.length) == 0)
+            break;
         if (*digit < count)
-            status = tn_arena_copy_text(with->arena, value.data, value.length, &known[*digit], with->error);
+            status = tn_arena_copy_text(parse->arena, value.data, value.length, &known[*digit], parse->error);
         if (status != TN_OK) break;
     }
     bool none = value.status != TN_OK;
     tn_buffer_free(&value);
-    if (none) return tn_fail(with->error, TN_MEMORY, "no memory for an expression");
+    if (none) return tn_fail(parse->error, TN_MEMORY, "no memory for an expression");
     if (status != TN_OK || *digit < choice->count) return status;
-    TN_TRY(tn_arena_copy_text(with->arena, of->word.text, of->word.length, &given, with->error));
+    TN_TRY(tn_arena_copy_text(parse->arena, text->word.text, text->word.length, &given, parse->error));
     const char *near = tn_suggest(given, known, count);
-    return tn_fail_at(with->error, TN_INPUT, place(with, of->word.column),
-                      "%s has no value '%.*s'; %s '%s'%s", beside->name, SHOWN, given,
+    return tn_fail_at(parse->error, TN_INPUT, place(parse, text->word.column),
+                      "%s has no value '%.*s'; %s '%s'%s", other->name, SHOWN, given,
                       near ? "did you mean" : "it has for instance", near ? near : known[0], near ? "?" : "");
 }
 
-/* What is written beside the column `beside` (NULL: beside none). */
-static tn_status resolve(const parser *with, const written *of, const tn_design_column *beside,
+/* What is written beside the column `other` (NULL: beside none). */
+static tn_status resolve(const parser *parse, const written *text, const tn_design_column *other,
                          comparator sign, operand *made) {
-    const tn_position at = place(with, of->word.column);
-    *made = (operand){.kind = OPERAND_COLUMN, .column = of->column};
-    if (of->column) {
-        if (of->percent)
-            return tn_fail_at(with->error, TN_INPUT, at, "%s %% is no amount; a percentage is such as 80 %%",
-                              of->column->name);
+    const tn_position position = place(parse, text->word.column);
+    *made = (operand){.kind = OPERAND_COLUMN, .column = text->column};
+    if (text->column) {
+        if (text->percent)
+            return tn_fail_at(parse->error, TN_INPUT, position,
+                              "%s %% is no amount; a percentage is such as 80 %%", text->column->name);
         return TN_OK;
     }
     made->kind = OPERAND_NUMBER;
-    bool number = read_number(of, &made->number);
-    if (!beside && !number && of->word.kind == WORD) {
+    bool number = read_number(text, &made->number);
+    if (!other && !number && text->word.kind == WORD) {
         const tn_design_column *ignored;
-        return tn_design_column_find(with->columns, of->word.text, of->word.length, at, &ignored,
-                                     with->error);
+        return tn_design_column_find(parse->columns, text->word.text, text->word.length, position, &ignored,
+                                     parse->error);
     }
-    if (!beside)
-        return tn_fail_at(with->error, TN_INPUT, at,
+    if (!other)
+        return tn_fail_at(parse->error, TN_INPUT, position,
                           "a comparison needs a quantity or a choice on one of its sides");
-    if (number && of->percent) TN_TRY(resolve_percent(with, of, beside, &made->number));
-    if (number && (beside->has_numbers || of->percent)) return TN_OK;
-    if (!beside->has_texts || of->percent) return refuse_text(with, of, beside);
+    if (number && text->percent) TN_TRY(resolve_percent(parse, text, other, &made->number));
+    if (number && (other->has_numbers || text->percent)) return TN_OK;
+    if (!other->has_texts || text->percent) return refuse_text(parse, text, other);
     if (sign != EQUAL && sign != UNEQUAL)
-        return tn_fail_at(with->error, TN_INPUT, at,
+        return tn_fail_at(parse->error, TN_INPUT, position,
                           "%s has texts, which are equal or not (=, !=), and neither less nor more",
-                          beside->name);
+                          other->name);
     made->kind = OPERAND_VALUE;
-    return resolve_value(with, of, beside, &made->digit);
+    return resolve_value(parse, text, other, &made->digit);
 }
 
 /* ---- grammar ---- */
 
-static tn_status new_node(parser *with, node_kind kind, const node *a, const node *b, const node **made) {
+static tn_status new_node(parser *parse, node_kind kind, const node *a, const node *b, const node **made) {
     node *next;
-    TN_TRY(TN_NEW(with->arena, 1, &next, with->error));
+    TN_TRY(TN_NEW(parse->arena, 1, &next, parse->error));
     *next = (node){.kind = kind, .a = a, .b = b};
     *made = next;
     return TN_OK;
 }
 
-static tn_status read_sign(parser *with, comparator *sign) {
-    const token *t = &with->next;
+static tn_status read_sign(parser *parse, comparator *sign) {
+    const token *t = &parse->next;
     size_t length = t->length;
     const char *text = t->text;
     if (length == 2 && *text == '=') length = 1; /* == is = */
     for (int i = 0; i < COMPARATORS; i++)
         if (strlen(signs[i]) == length && strncmp(signs[i], text, length) == 0) {
             *sign = (comparator)i;
-            return advance(with);
+            return advance(parse);
         }
-    return tn_fail_at(with->error, TN_INPUT, place(with, t->column),
+    return tn_fail_at(parse->error, TN_INPUT, place(parse, t->column),
                       "'%.*s' compares nothing; write not, or != for unequal", (int)t->length, text);
 }
 
-static tn_status compare(parser *with, const written *left, comparator sign, const written *right,
+static tn_status compare(parser *parse, const written *left, comparator sign, const written *right,
                          const node **made) {
     node *next;
-    TN_TRY(TN_NEW(with->arena, 1, &next, with->error));
+    TN_TRY(TN_NEW(parse->arena, 1, &next, parse->error));
     next->kind = NODE_COMPARE;
     next->sign = sign;
     if (left->column && right->column && (!left->column->has_numbers || !right->column->has_numbers))
-        return refuse_text(with, left->column->has_numbers ? left : right,
+        return refuse_text(parse, left->column->has_numbers ? left : right,
                            left->column->has_numbers ? right->column : left->column);
-    TN_TRY(resolve(with, left, right->column, sign, &next->left));
-    TN_TRY(resolve(with, right, left->column, sign, &next->right));
+    TN_TRY(resolve(parse, left, right->column, sign, &next->left));
+    TN_TRY(resolve(parse, right, left->column, sign, &next->right));
     *made = next;
     return TN_OK;
 }
 
-static tn_status parse_comparison(parser *with, const node **made) {
+static tn_status parse_comparison(parser *parse, const node **made) {
     written left, right;
     comparator sign;
     *made = NULL;
-    TN_TRY(read_written(with, &left));
-    if (with->next.kind != SIGN) {
+    TN_TRY(read_written(parse, &left));
+    if (parse->next.kind != SIGN) {
         int length = left.word.length < SHOWN ? (int)left.word.length : SHOWN;
-        return tn_fail_at(with->error, TN_INPUT, place(with, left.word.column),
+        return tn_fail_at(parse->error, TN_INPUT, place(parse, left.word.column),
                           "'%.*s' alone says nothing; a comparison is such as bram18 <= 80 %%", length,
                           left.word.text);
     }
-    while (with->next.kind == SIGN) {
+    while (parse->next.kind == SIGN) {
         const node *one;
-        TN_TRY(read_sign(with, &sign));
-        TN_TRY(read_written(with, &right));
-        TN_TRY(compare(with, &left, sign, &right, &one));
-        if (*made) TN_TRY(new_node(with, NODE_AND, *made, one, &one));
+        TN_TRY(read_sign(parse, &sign));
+        TN_TRY(read_written(parse, &right));
+        TN_TRY(compare(parse, &left, sign, &right, &one));
+        if (*made) TN_TRY(new_node(parse, NODE_AND, *made, one, &one));
         *made = one;
         left = right;
     }
     return TN_OK;
 }
 
-static tn_status parse_or(parser *with, const node **made);
+static tn_status parse_or(parser *parse, const node **made);
 
-static tn_status parse_term(parser *with, const node **made) {
-    if (with->level >= LEVELS_MOST)
-        return tn_fail_at(with->error, TN_LIMIT, place(with, with->next.column),
+static tn_status parse_term(parser *parse, const node **made) {
+    if (parse->level >= LEVELS_MOST)
+        return tn_fail_at(parse->error, TN_LIMIT, place(parse, parse->next.column),
                           "over %d levels of parentheses and not", LEVELS_MOST);
-    if (is_word(with, "not")) {
-        const node *of;
-        TN_TRY(advance(with));
-        with->level++;
-        TN_TRY(parse_term(with, &of));
-        with->level--;
-        return new_node(with, NODE_NOT, of, NULL, made);
+    if (is_word(parse, "not")) {
+        const node *entry;
+        TN_TRY(advance(parse));
+        parse->level++;
+        TN_TRY(parse_term(parse, &entry));
+        parse->level--;
+        return new_node(parse, NODE_NOT, entry, NULL, made);
     }
-    if (with->next.kind != OPEN) return parse_comparison(with, made);
-    unsigned opened = with->next.column;
-    TN_TRY(advance(with));
-    with->level++;
-    TN_TRY(parse_or(with, made));
-    with->level--;
-    if (with->next.kind != CLOSE)
-        return tn_fail_at(with->error, TN_INPUT, place(with, with->next.column),
+    if (parse->next.kind != OPEN) return parse_comparison(parse, made);
+    unsigned opened = parse->next.column;
+    TN_TRY(advance(parse));
+    parse->level++;
+    TN_TRY(parse_or(parse, made));
+    parse->level--;
+    if (parse->next.kind != CLOSE)
+        return tn_fail_at(parse->error, TN_INPUT, place(parse, parse->next.column),
                           "the parenthesis of column %u is not closed; a ) is missing here", opened + 1);
-    return advance(with);
+    return advance(parse);
 }
 
-static tn_status parse_and(parser *with, const node **made) {
-    TN_TRY(parse_term(with, made));
-    while (is_word(with, "and")) {
+static tn_status parse_and(parser *parse, const node **made) {
+    TN_TRY(parse_term(parse, made));
+    while (is_word(parse, "and")) {
         const node *right;
-        TN_TRY(advance(with));
-        TN_TRY(parse_term(with, &right));
-        TN_TRY(new_node(with, NODE_AND, *made, right, made));
+        TN_TRY(advance(parse));
+        TN_TRY(parse_term(parse, &right));
+        TN_TRY(new_node(parse, NODE_AND, *made, right, made));
     }
     return TN_OK;
 }
 
-static tn_status parse_or(parser *with, const node **made) {
-    TN_TRY(parse_and(with, made));
-    while (is_word(with, "or")) {
+static tn_status parse_or(parser *parse, const node **made) {
+    TN_TRY(parse_and(parse, made));
+    while (is_word(parse, "or")) {
         const node *right;
-        TN_TRY(advance(with));
-        TN_TRY(parse_and(with, &right));
-        TN_TRY(new_node(with, NODE_OR, *made, right, made));
+        TN_TRY(advance(parse));
+        TN_TRY(parse_and(parse, &right));
+        TN_TRY(new_node(parse, NODE_OR, *made, right, made));
     }
     return TN_OK;
 }
 
-static tn_status parse_all(parser *with, const node **root) {
-    TN_TRY(advance(with));
-    TN_TRY(parse_or(with, root));
-    if (with->next.kind == END) return TN_OK;
-    int length = with->next.length < SHOWN ? (int)with->next.length : SHOWN;
-    return tn_fail_at(with->error, TN_INPUT, place(with, with->next.column),
+static tn_status parse_all(parser *parse, const node **root) {
+    TN_TRY(advance(parse));
+    TN_TRY(parse_or(parse, root));
+    if (parse->next.kind == END) return TN_OK;
+    int length = parse->next.length < SHOWN ? (int)parse->next.length : SHOWN;
+    return tn_fail_at(parse->error, TN_INPUT, place(parse, parse->next.column),
                       "'%.*s' follows a whole comparison; join comparisons by and, or", length,
-                      with->next.text);
+                      parse->next.text);
 }
 
-tn_status tn_expression_parse(const char *text, tn_position at, const tn_design_columns *columns,
+tn_status tn_expression_parse(const char *text, tn_position position, const tn_design_columns *columns,
                               tn_arena *arena, tn_expression **expression, tn_error *error) {
-    parser with = {.text = text,
-                   .at = at,
-                   .columns = columns,
-                   .arena = arena,
-                   .error = error,
-                   .next = {.kind = OPEN, .text = text}};
+    parser parse = {.text = text,
+                    .position = position,
+                    .columns = columns,
+                    .arena = arena,
+                    .error = error,
+                    .next = {.kind = OPEN, .text = text}};
     tn_expression *made;
     const node *root;
     TN_TRY(TN_NEW(arena, 1, &made, error));
-    tn_status status = parse_all(&with, &root);
-    if (status == TN_OK && with.canonical.status != TN_OK)
-        status = tn_fail(error, with.canonical.status, "no memory for an expression");
+    tn_status status = parse_all(&parse, &root);
+    if (status == TN_OK && parse.canonical.status != TN_OK)
+        status = tn_fail(error, parse.canonical.status, "no memory for an expression");
     if (status == TN_OK)
-        status = tn_arena_copy_text(arena, with.canonical.data, with.canonical.length, &made->text, error);
-    tn_buffer_free(&with.canonical);
+        status = tn_arena_copy_text(arena, parse.canonical.data, parse.canonical.length, &made->text, error);
+    tn_buffer_free(&parse.canonical);
     made->root = root;
     if (status == TN_OK) *expression = made;
     return status;
@@ -502,22 +504,23 @@ tn_status tn_expression_parse(const char *text, tn_position at, const tn_design_
 
 /* ---- truth: -1 false, 0 not known, 1 true ---- */
 
-static double number_of(const operand *of, const tn_choices *choices, const tn_candidate *design) {
-    return of->kind == OPERAND_NUMBER ? of->number : tn_candidate_number(choices, of->column, design);
+static double number_of(const operand *value, const tn_choices *choices, const tn_candidate *design) {
+    return value->kind == OPERAND_NUMBER ? value->number
+                                         : tn_candidate_number(choices, value->column, design);
 }
 
-static int truth_of_value(const node *of, const tn_choices *choices, const tn_candidate *design) {
-    bool left = of->left.kind == OPERAND_VALUE;
-    const tn_design_column *column = left ? of->right.column : of->left.column;
-    size_t digit = left ? of->left.digit : of->right.digit;
+static int truth_of_value(const node *entry, const tn_choices *choices, const tn_candidate *design) {
+    bool left = entry->left.kind == OPERAND_VALUE;
+    const tn_design_column *column = left ? entry->right.column : entry->left.column;
+    size_t digit = left ? entry->left.digit : entry->right.digit;
     bool equal = tn_candidate_digit(choices, design, column->place) == digit;
-    return equal == (of->sign == EQUAL) ? 1 : -1;
+    return equal == (entry->sign == EQUAL) ? 1 : -1;
 }
 
-static int truth_of_comparison(const node *of, const tn_choices *choices, const tn_candidate *design) {
-    if (of->left.kind == OPERAND_VALUE || of->right.kind == OPERAND_VALUE)
-        return truth_of_value(of, choices, design);
-    double a = number_of(&of->left, choices, design), b = number_of(&of->right, choices, design);
+static int truth_of_comparison(const node *entry, const tn_choices *choices, const tn_candidate *design) {
+    if (entry->left.kind == OPERAND_VALUE || entry->right.kind == OPERAND_VALUE)
+        return truth_of_value(entry, choices, design);
+    double a = number_of(&entry->left, choices, design), b = number_of(&entry->right, choices, design);
     if (isnan(a) || isnan(b)) return 0;
     bool holds[COMPARATORS] = {
         [LESS] = a<b, [AT_MOST] = a <= b, [GREATER] = a> b,
@@ -525,15 +528,15 @@ static int truth_of_comparison(const node *of, const tn_choices *choices, const 
         [EQUAL] = a == b,
         [UNEQUAL] = a != b,
     };
-    return holds[of->sign] ? 1 : -1;
+    return holds[entry->sign] ? 1 : -1;
 }
 
-static int truth(const node *of, const tn_choices *choices, const tn_candidate *design) {
-    if (of->kind == NODE_COMPARE) return truth_of_comparison(of, choices, design);
-    int a = truth(of->a, choices, design);
-    if (of->kind == NODE_NOT) return -a;
-    int b = truth(of->b, choices, design);
-    return (of->kind == NODE_AND) == (a < b) ? a : b;
+static int truth(const node *entry, const tn_choices *choices, const tn_candidate *design) {
+    if (entry->kind == NODE_COMPARE) return truth_of_comparison(entry, choices, design);
+    int a = truth(entry->a, choices, design);
+    if (entry->kind == NODE_NOT) return -a;
+    int b = truth(entry->b, choices, design);
+    return (entry->kind == NODE_AND) == (a < b) ? a : b;
 }
 
 bool tn_expression_holds(const tn_expression *expression, const tn_choices *choices,
@@ -547,10 +550,11 @@ const char *tn_expression_text(const tn_expression *expression) {
     return expression->text;
 }
 
-static bool mentions(const node *of, const char *column) {
-    if (of->kind != NODE_COMPARE) return mentions(of->a, column) || (of->b && mentions(of->b, column));
-    return (of->left.kind == OPERAND_COLUMN && strcmp(of->left.column->name, column) == 0) ||
-           (of->right.kind == OPERAND_COLUMN && strcmp(of->right.column->name, column) == 0);
+static bool mentions(const node *entry, const char *column) {
+    if (entry->kind != NODE_COMPARE)
+        return mentions(entry->a, column) || (entry->b && mentions(entry->b, column));
+    return (entry->left.kind == OPERAND_COLUMN && strcmp(entry->left.column->name, column) == 0) ||
+           (entry->right.kind == OPERAND_COLUMN && strcmp(entry->right.column->name, column) == 0);
 }
 
 bool tn_expression_mentions(const tn_expression *expression, const char *column) {
@@ -558,26 +562,27 @@ bool tn_expression_mentions(const tn_expression *expression, const char *column)
 }
 
 /* One comparison of a quantity with a number, the quantity on the left. */
-static bool is_bound(const node *of, const tn_quantity **quantity, comparator *sign, double *bound) {
+static bool is_bound(const node *entry, const tn_quantity **quantity, comparator *sign, double *bound) {
     static const comparator turned[COMPARATORS] = {GREATER, AT_LEAST, LESS, AT_MOST, EQUAL, UNEQUAL};
-    bool left = of->left.kind == OPERAND_COLUMN;
-    const operand *column = left ? &of->left : &of->right, *number = left ? &of->right : &of->left;
-    if (of->kind != NODE_COMPARE || column->kind != OPERAND_COLUMN || number->kind != OPERAND_NUMBER ||
-        column->column->kind != TN_DESIGN_QUANTITY || of->sign == UNEQUAL)
+    bool left = entry->left.kind == OPERAND_COLUMN;
+    const operand *column = left ? &entry->left : &entry->right,
+                  *number = left ? &entry->right : &entry->left;
+    if (entry->kind != NODE_COMPARE || column->kind != OPERAND_COLUMN || number->kind != OPERAND_NUMBER ||
+        column->column->kind != TN_DESIGN_QUANTITY || entry->sign == UNEQUAL)
         return false;
     *quantity = &tn_quantities[column->column->place];
-    *sign = left ? of->sign : turned[of->sign];
+    *sign = left ? entry->sign : turned[entry->sign];
     *bound = number->number;
     return true;
 }
 
-static bool narrow(const node *of, const tn_quantity **quantity, double *least, double *most) {
+static bool narrow(const node *entry, const tn_quantity **quantity, double *least, double *most) {
     const tn_quantity *own;
     comparator sign;
     double bound;
-    if (of->kind == NODE_AND)
-        return narrow(of->a, quantity, least, most) && narrow(of->b, quantity, least, most);
-    if (!is_bound(of, &own, &sign, &bound) || (*quantity && *quantity != own)) return false;
+    if (entry->kind == NODE_AND)
+        return narrow(entry->a, quantity, least, most) && narrow(entry->b, quantity, least, most);
+    if (!is_bound(entry, &own, &sign, &bound) || (*quantity && *quantity != own)) return false;
     *quantity = own;
     if (sign == LESS) bound = nextafter(bound, -INFINITY);
     if (sign == GREATER) bound = nextafter(bound, INFINITY);

@@ -67,9 +67,9 @@ tn_status tn_design_columns_of(const tn_choices *choices, const tn_resources *ha
 /* The column of that name; NULL: there is none. */
 const tn_design_column *tn_design_column_named(const tn_design_columns *columns, const char *name,
                                                size_t length);
-/* The same, but none is TN_INPUT at `at` that suggests the nearest. */
+/* The same, but none is TN_INPUT at `position` that suggests the nearest. */
 tn_status tn_design_column_find(const tn_design_columns *columns, const char *name, size_t length,
-                                tn_position at, const tn_design_column **column, tn_error *error);
+                                tn_position position, const tn_design_column **column, tn_error *error);
 
 /* The value as a number; NaN: it is none, or is not known. */
 double tn_candidate_number(const tn_choices *choices, const tn_design_column *column,
@@ -80,9 +80,9 @@ void tn_candidate_text(const tn_choices *choices, const tn_design_column *column
 
 typedef struct tn_expression tn_expression;
 
-/* Parses `text`, whose first byte stands at `at`. What is wrong is TN_INPUT at its column; over 64 levels of
+/* Parses `text`, whose first byte stands at `position`. What is wrong is TN_INPUT at its column; over 64 levels of
  * parentheses TN_LIMIT. */
-tn_status tn_expression_parse(const char *text, tn_position at, const tn_design_columns *columns,
+tn_status tn_expression_parse(const char *text, tn_position position, const tn_design_columns *columns,
                               tn_arena *arena, tn_expression **expression, tn_error *error);
 
 /* Whether the design fulfils it. */

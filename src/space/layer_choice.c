@@ -26,7 +26,7 @@ static bool has_flow_choice(const tn_space *space, size_t weight) {
 tn_status tn_space_check_flows(const tn_space *space, tn_position choices, tn_error *error) {
     for (size_t i = 0; i < space->choices.count; i++)
         if (offers_fastest(&space->choices.axis[i]))
-            return tn_fail_at(error, TN_INPUT, space->choices.axis[i].at,
+            return tn_fail_at(error, TN_INPUT, space->choices.axis[i].position,
                               "which flow is the fastest depends on the build, which " INSTEAD FLOWS);
     for (size_t i = 0; i < tn_model_weights(space->model); i++) {
         const tn_model_weight *weight = tn_model_weight_at(space->model, i);
@@ -45,28 +45,29 @@ static const tn_axis_kind kind_of[TN_LAYER_WHATS] = {[TN_LAYER_RANK] = TN_AXIS_R
                                                      [TN_LAYER_FLOW] = TN_AXIS_FLOW};
 
 static tn_status add_axis(tn_space *space, const char *layer, tn_layer_what what, size_t weight,
-                          tn_position at, const tn_yaml *values, tn_arena *arena, tn_error *error) {
+                          tn_position position, const tn_yaml *values, tn_arena *arena, tn_error *error) {
     const char *key;
     if (space->choices.count == TN_AXES_MOST)
-        return tn_fail_at(error, TN_LIMIT, at, "over %d choices with those of single layers; tie some",
+        return tn_fail_at(error, TN_LIMIT, position, "over %d choices with those of single layers; tie some",
                           TN_AXES_MOST);
     TN_TRY(tn_arena_format(arena, &key, error, "layers.%s.%s", layer, tn_layer_what_names[what]));
     tn_axis *made = &space->choices.axis[space->choices.count++];
-    return tn_axis_decode_weight(key, at, values, space->model, weight, kind_of[what], arena, made, error);
+    return tn_axis_decode_weight(key, position, values, space->model, weight, kind_of[what], arena, made,
+                                 error);
 }
 
-tn_status tn_layer_choice_decode(const char *key, tn_position at, const tn_yaml *values, tn_arena *arena,
-                                 tn_space *space, bool *found, tn_error *error) {
+tn_status tn_layer_choice_decode(const char *key, tn_position position, const tn_yaml *values,
+                                 tn_arena *arena, tn_space *space, bool *found, tn_error *error) {
     const char *pattern;
     tn_layer_what what;
     size_t *layer, count;
     TN_TRY(tn_layer_key(key, arena, found, &pattern, &what, error));
     if (!*found) return TN_OK;
-    TN_TRY(tn_layers_match(space->model, pattern, at, arena, &layer, &count, error));
+    TN_TRY(tn_layers_match(space->model, pattern, position, arena, &layer, &count, error));
     for (size_t i = 0; i < count; i++) {
         size_t weight;
         TN_TRY(tn_model_split(space->model, layer[i], arena, &weight, error));
-        TN_TRY(add_axis(space, tn_model_layer_at(space->model, layer[i]).name, what, weight, at, values,
+        TN_TRY(add_axis(space, tn_model_layer_at(space->model, layer[i]).name, what, weight, position, values,
                         arena, error));
     }
     return TN_OK;
@@ -83,7 +84,7 @@ static size_t find_choice(const tn_space *space, size_t weight, tn_axis_kind kin
     return i;
 }
 
-static tn_status same_values(const tn_axis *a, const tn_axis *b, tn_position at, tn_error *error) {
+static tn_status same_values(const tn_axis *a, const tn_axis *b, tn_position position, tn_error *error) {
     tn_buffer left = {0}, right = {0};
     bool same = a->kind == b->kind && a->count == b->count;
     for (size_t i = 0; same && i < a->count; i++) {
@@ -97,37 +98,37 @@ static tn_status same_values(const tn_axis *a, const tn_axis *b, tn_position at,
     tn_buffer_free(&right);
     if (status != TN_OK) return tn_fail(error, status, "no memory for the values of a choice");
     if (same) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, at,
+    return tn_fail_at(error, TN_INPUT, position,
                       "%.100s and %.100s can't be tied, as their values differ; list the same ones for both",
                       a->key, b->key);
 }
 
 /* Lets the first choice vary the weight of the other one, which is taken out. */
 static tn_status join(tn_space *space, size_t first, size_t other, tn_arena *arena, tn_error *error) {
-    tn_axis *into = &space->choices.axis[first];
-    const tn_axis *from = &space->choices.axis[other];
-    size_t *more, count = into->more + 1 + from->more;
+    tn_axis *target = &space->choices.axis[first];
+    const tn_axis *source = &space->choices.axis[other];
+    size_t *more, count = target->more + 1 + source->more;
     TN_TRY(TN_NEW(arena, count, &more, error));
-    if (into->more) memcpy(more, into->more_weight, into->more * sizeof *more);
-    more[into->more] = from->weight;
-    if (from->more) memcpy(more + into->more + 1, from->more_weight, from->more * sizeof *more);
-    into->more = count;
-    into->more_weight = more;
+    if (target->more) memcpy(more, target->more_weight, target->more * sizeof *more);
+    more[target->more] = source->weight;
+    if (source->more) memcpy(more + target->more + 1, source->more_weight, source->more * sizeof *more);
+    target->more = count;
+    target->more_weight = more;
     memmove(&space->choices.axis[other], &space->choices.axis[other + 1],
             (--space->choices.count - other) * sizeof *space->choices.axis);
     return TN_OK;
 }
 
-static tn_status tie_layer(const char *layer, size_t weight, tn_layer_what what, tn_position at,
+static tn_status tie_layer(const char *layer, size_t weight, tn_layer_what what, tn_position position,
                            tn_arena *arena, size_t *first, tn_space *space, tn_error *error) {
     size_t own = find_choice(space, weight, kind_of[what]);
     if (own == space->choices.count)
-        return tn_fail_at(error, TN_INPUT, at,
+        return tn_fail_at(error, TN_INPUT, position,
                           "no choice varies layers.%.100s.%s; list it among the `choices`", layer,
                           tn_layer_what_names[what]);
     if (*first == SIZE_MAX) *first = own;
     if (own == *first) return TN_OK;
-    TN_TRY(same_values(&space->choices.axis[*first], &space->choices.axis[own], at, error));
+    TN_TRY(same_values(&space->choices.axis[*first], &space->choices.axis[own], position, error));
     if (own > *first) return join(space, *first, own, arena, error);
     TN_TRY(join(space, own, *first, arena, error));
     *first = own;
@@ -144,13 +145,13 @@ static tn_status tie_list(const tn_yaml *list, tn_arena *arena, tn_space *space,
         bool found = item->kind == TN_YAML_SCALAR;
         if (found) TN_TRY(tn_layer_key(item->text, arena, &found, &pattern, &what, error));
         if (!found)
-            return tn_fail_at(error, TN_INPUT, item->at,
+            return tn_fail_at(error, TN_INPUT, item->position,
                               "a tied choice is layers.PATTERN.rank, .folding, .format or .flow");
-        TN_TRY(tn_layers_match(space->model, pattern, item->at, arena, &layer, &count, error));
+        TN_TRY(tn_layers_match(space->model, pattern, item->position, arena, &layer, &count, error));
         for (size_t k = 0; k < count; k++) {
-            const tn_model_layer of = tn_model_layer_at(space->model, layer[k]);
-            TN_TRY(tie_layer(of.name, tn_model_weight_place(space->model, of.weight), what, item->at, arena,
-                             &first, space, error));
+            const tn_model_layer model_layer = tn_model_layer_at(space->model, layer[k]);
+            TN_TRY(tie_layer(model_layer.name, tn_model_weight_place(space->model, model_layer.weight), what,
+                             item->position, arena, &first, space, error));
         }
     }
     return TN_OK;
@@ -161,7 +162,7 @@ tn_status tn_layer_choices_tie(const tn_yaml *tied, tn_arena *arena, tn_space *s
     bool lists = tied->kind == TN_YAML_SEQUENCE && tied->count > 0;
     for (size_t i = 0; lists && i < tied->count; i++) lists = tied->item[i]->kind == TN_YAML_SEQUENCE;
     if (!lists)
-        return tn_fail_at(error, TN_INPUT, tied->at,
+        return tn_fail_at(error, TN_INPUT, tied->position,
                           "tied must be a list of lists of choices, as [[layers.encoder*.query.rank, "
                           "layers.encoder*.key.rank]]");
     for (size_t i = 0; i < tied->count; i++) TN_TRY(tie_list(tied->item[i], arena, space, error));
@@ -176,9 +177,9 @@ tn_status tn_layer_choices_check(const tn_space *space, tn_error *error) {
             size_t weight = k ? choice->more_weight[k - 1] : choice->weight;
             size_t first = find_choice(space, weight, choice->kind);
             if (first < i)
-                return tn_fail_at(error, TN_INPUT, choice->at,
+                return tn_fail_at(error, TN_INPUT, choice->position,
                                   "%.100s is chosen twice, here and in line %u; let one pattern mean it",
-                                  choice->key, space->choices.axis[first].at.line);
+                                  choice->key, space->choices.axis[first].position.line);
         }
     }
     return TN_OK;

@@ -19,8 +19,8 @@ tn_status tn_space_check_flows(const tn_space *space, tn_position choices, tn_er
 
 /* Where `key` is one of layers: gives every layer that it means an entry of its own among the model's weights and
  * appends an axis for each to the space's choices; else *found is false. */
-tn_status tn_layer_choice_decode(const char *key, tn_position at, const tn_yaml *values, tn_arena *arena,
-                                 tn_space *space, bool *found, tn_error *error);
+tn_status tn_layer_choice_decode(const char *key, tn_position position, const tn_yaml *values,
+                                 tn_arena *arena, tn_space *space, bool *found, tn_error *error);
 
 /* Makes one axis of the choices of each list in `tied`, the first of them; all must have the same values. NULL: none
  * are. */

@@ -4,74 +4,74 @@
 
 #include <string.h>
 
-static double cycles(const tn_evaluation *of) {
-    return (double)of->price.cycles_per_step;
+static double cycles(const tn_evaluation *evaluation) {
+    return (double)evaluation->price.cycles_per_step;
 }
-static double step_seconds(const tn_evaluation *of) {
-    return of->price.seconds_per_step;
+static double step_seconds(const tn_evaluation *evaluation) {
+    return evaluation->price.seconds_per_step;
 }
-static double epoch_seconds(const tn_evaluation *of) {
-    return of->price.seconds_per_step * (double)of->steps_per_epoch;
+static double epoch_seconds(const tn_evaluation *evaluation) {
+    return evaluation->price.seconds_per_step * (double)evaluation->steps_per_epoch;
 }
-static double joules(const tn_evaluation *of) {
-    return of->price.joules_per_step;
+static double joules(const tn_evaluation *evaluation) {
+    return evaluation->price.joules_per_step;
 }
-static double static_joules(const tn_evaluation *of) {
-    return of->price.static_joules_per_step;
+static double static_joules(const tn_evaluation *evaluation) {
+    return evaluation->price.static_joules_per_step;
 }
-static double dynamic_joules(const tn_evaluation *of) {
-    return of->price.joules_per_step - of->price.static_joules_per_step;
+static double dynamic_joules(const tn_evaluation *evaluation) {
+    return evaluation->price.joules_per_step - evaluation->price.static_joules_per_step;
 }
-static double watts(const tn_evaluation *of) {
-    return of->price.watts;
+static double watts(const tn_evaluation *evaluation) {
+    return evaluation->price.watts;
 }
-static double on_chip_bytes(const tn_evaluation *of) {
-    return (double)of->price.on_chip_bytes;
+static double on_chip_bytes(const tn_evaluation *evaluation) {
+    return (double)evaluation->price.on_chip_bytes;
 }
-static double off_chip_bytes(const tn_evaluation *of) {
-    return (double)of->price.off_chip_bytes;
+static double off_chip_bytes(const tn_evaluation *evaluation) {
+    return (double)evaluation->price.off_chip_bytes;
 }
-static double off_chip_bytes_per_step(const tn_evaluation *of) {
-    return (double)of->price.off_chip_bytes_per_step;
+static double off_chip_bytes_per_step(const tn_evaluation *evaluation) {
+    return (double)evaluation->price.off_chip_bytes_per_step;
 }
-static double lut(const tn_evaluation *of) {
-    return (double)of->price.used.lut;
+static double lut(const tn_evaluation *evaluation) {
+    return (double)evaluation->price.used.lut;
 }
-static double ff(const tn_evaluation *of) {
-    return (double)of->price.used.ff;
+static double ff(const tn_evaluation *evaluation) {
+    return (double)evaluation->price.used.ff;
 }
-static double dsp(const tn_evaluation *of) {
-    return (double)of->price.used.dsp;
+static double dsp(const tn_evaluation *evaluation) {
+    return (double)evaluation->price.used.dsp;
 }
-static double bram18(const tn_evaluation *of) {
-    return (double)of->price.used.bram18;
+static double bram18(const tn_evaluation *evaluation) {
+    return (double)evaluation->price.used.bram18;
 }
-static double uram(const tn_evaluation *of) {
-    return (double)of->price.used.uram;
+static double uram(const tn_evaluation *evaluation) {
+    return (double)evaluation->price.used.uram;
 }
-static double degrees_of_freedom(const tn_evaluation *of) {
-    return (double)of->degrees_of_freedom;
+static double degrees_of_freedom(const tn_evaluation *evaluation) {
+    return (double)evaluation->degrees_of_freedom;
 }
-static double parameters(const tn_evaluation *of) {
-    return (double)of->parameters;
+static double parameters(const tn_evaluation *evaluation) {
+    return (double)evaluation->parameters;
 }
-static double macs(const tn_evaluation *of) {
-    return (double)of->macs_per_step;
+static double macs(const tn_evaluation *evaluation) {
+    return (double)evaluation->macs_per_step;
 }
-static double peak_elements(const tn_evaluation *of) {
-    return (double)of->peak_elements;
+static double peak_elements(const tn_evaluation *evaluation) {
+    return (double)evaluation->peak_elements;
 }
-static double relative_error(const tn_evaluation *of) {
-    return of->error;
+static double relative_error(const tn_evaluation *evaluation) {
+    return evaluation->error;
 }
-static double accuracy(const tn_evaluation *of) {
-    return of->accuracy;
+static double accuracy(const tn_evaluation *evaluation) {
+    return evaluation->accuracy;
 }
-static double accuracy_deviation(const tn_evaluation *of) {
-    return of->accuracy_deviation;
+static double accuracy_deviation(const tn_evaluation *evaluation) {
+    return evaluation->accuracy_deviation;
 }
-static double accuracy_interpolated(const tn_evaluation *of) {
-    return of->accuracy_interpolated;
+static double accuracy_interpolated(const tn_evaluation *evaluation) {
+    return evaluation->accuracy_interpolated;
 }
 
 const tn_quantity tn_quantities[] = {
@@ -112,7 +112,8 @@ const tn_quantity tn_quantities[] = {
 };
 const size_t tn_quantities_count = sizeof tn_quantities / sizeof *tn_quantities;
 
-tn_status tn_quantity_find(const char *name, tn_position at, const tn_quantity **quantity, tn_error *error) {
+tn_status tn_quantity_find(const char *name, tn_position position, const tn_quantity **quantity,
+                           tn_error *error) {
     const char *names[sizeof tn_quantities / sizeof *tn_quantities];
     for (size_t i = 0; i < tn_quantities_count; i++) {
         names[i] = tn_quantities[i].name;
@@ -122,7 +123,7 @@ tn_status tn_quantity_find(const char *name, tn_position at, const tn_quantity *
         }
     }
     const char *near = tn_suggest(name, names, tn_quantities_count);
-    return tn_fail_at(error, TN_INPUT, at, "unknown quantity '%s'; %s%s%s", name,
+    return tn_fail_at(error, TN_INPUT, position, "unknown quantity '%s'; %s%s%s", name,
                       near ? "did you mean '" : "the page of the space file lists them", near ? near : "",
                       near ? "'?" : "");
 }

@@ -40,8 +40,9 @@ typedef struct tn_quantity {
 extern const tn_quantity tn_quantities[];
 extern const size_t tn_quantities_count;
 
-/* The quantity of that name, or TN_INPUT at `at` that suggests the nearest one. */
-tn_status tn_quantity_find(const char *name, tn_position at, const tn_quantity **quantity, tn_error *error);
+/* The quantity of that name, or TN_INPUT at `position` that suggests the nearest one. */
+tn_status tn_quantity_find(const char *name, tn_position position, const tn_quantity **quantity,
+                           tn_error *error);
 
 TN_PUBLIC_END
 

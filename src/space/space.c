@@ -32,8 +32,8 @@ size_t tn_space_weights(const tn_space *space) {
 const char *tn_space_weight_name(const tn_space *space, size_t number) {
     size_t m = space->models - 1;
     while (number < tn_space_variant(space, m, 0)->weights_before) m--;
-    const tn_space *of = tn_space_variant(space, m, 0);
-    return tn_model_weight_at(of->model, number - of->weights_before)->name;
+    const tn_space *variant = tn_space_variant(space, m, 0);
+    return tn_model_weight_at(variant->model, number - variant->weights_before)->name;
 }
 
 static tn_status join_names(const tn_space *space, bool devices, tn_arena *arena, const char **names,
@@ -41,9 +41,9 @@ static tn_status join_names(const tn_space *space, bool devices, tn_arena *arena
     size_t count = devices ? space->devices : space->models;
     *names = "";
     for (size_t i = 0; i < count; i++) {
-        const tn_space *of = tn_space_variant(space, devices ? 0 : i, devices ? i : 0);
+        const tn_space *variant = tn_space_variant(space, devices ? 0 : i, devices ? i : 0);
         TN_TRY(tn_arena_format(arena, names, error, "%s%s%s", *names, i ? ", " : "",
-                               devices ? tn_device_name(of->device) : tn_model_name(of->model)));
+                               devices ? tn_device_name(variant->device) : tn_model_name(variant->model)));
     }
     return TN_OK;
 }

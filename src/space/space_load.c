@@ -66,20 +66,21 @@ void tn_space_document(tn_buffer *out) {
 static tn_status read_choices(const space_file *file, tn_arena *arena, tn_space *space, tn_error *error) {
     const tn_yaml *node = file->choices;
     if (node->kind != TN_YAML_MAPPING || node->count == 0)
-        return tn_fail_at(error, TN_INPUT, node->at,
+        return tn_fail_at(error, TN_INPUT, node->position,
                           "choices must be a mapping from keys to lists of values");
     if (node->count > TN_AXES_MOST)
-        return tn_fail_at(error, TN_LIMIT, node->at, "%zu choices; at most %d are handled", node->count,
+        return tn_fail_at(error, TN_LIMIT, node->position, "%zu choices; at most %d are handled", node->count,
                           TN_AXES_MOST);
     for (size_t i = 0; i < node->count; i++) {
         const char *key = node->key[i]->text;
         bool of_layers;
-        TN_TRY(tn_layer_choice_decode(key, node->key[i]->at, node->item[i], arena, space, &of_layers, error));
+        TN_TRY(tn_layer_choice_decode(key, node->key[i]->position, node->item[i], arena, space, &of_layers,
+                                      error));
         if (of_layers) continue;
         if (space->choices.count == TN_AXES_MOST)
-            return tn_fail_at(error, TN_LIMIT, node->at, "over %d choices with those of single layers",
+            return tn_fail_at(error, TN_LIMIT, node->position, "over %d choices with those of single layers",
                               TN_AXES_MOST);
-        TN_TRY(tn_axis_decode(key, node->key[i]->at, node->item[i], space->model, arena,
+        TN_TRY(tn_axis_decode(key, node->key[i]->position, node->item[i], space->model, arena,
                               &space->choices.axis[space->choices.count++], error));
     }
     for (size_t i = 0; i < space->choices.count; i++) {
@@ -120,12 +121,12 @@ static tn_status count_designs(const space_file *file, tn_space *space, tn_error
                : tn_fail_at(error, TN_OVERFLOW, file->choices_at, "over 2^64 builds; narrow the choices");
 }
 
-static tn_status add_objective(tn_space *space, const char *name, tn_position at, tn_error *error) {
+static tn_status add_objective(tn_space *space, const char *name, tn_position position, tn_error *error) {
     const tn_quantity *quantity;
-    TN_TRY(tn_quantity_find(name, at, &quantity, error));
+    TN_TRY(tn_quantity_find(name, position, &quantity, error));
     for (size_t i = 0; i < space->objectives; i++)
         if (space->objective[i] == quantity)
-            return tn_fail_at(error, TN_INPUT, at, "objective '%s' is given twice", name);
+            return tn_fail_at(error, TN_INPUT, position, "objective '%s' is given twice", name);
     space->objective[space->objectives++] = quantity;
     return TN_OK;
 }
@@ -142,12 +143,13 @@ static tn_status read_objectives(const space_file *file, tn_space *space, tn_err
                              (tn_position){0}, error);
     }
     if (node->kind != TN_YAML_SEQUENCE || node->count == 0 || node->count > TN_OBJECTIVES_MOST)
-        return tn_fail_at(error, TN_INPUT, node->at, "objectives must be a list of 1 to %d quantities",
+        return tn_fail_at(error, TN_INPUT, node->position, "objectives must be a list of 1 to %d quantities",
                           TN_OBJECTIVES_MOST);
     for (size_t i = 0; i < node->count; i++) {
         if (node->item[i]->kind != TN_YAML_SCALAR)
-            return tn_fail_at(error, TN_INPUT, node->item[i]->at, "an objective is the name of a quantity");
-        TN_TRY(add_objective(space, node->item[i]->text, node->item[i]->at, error));
+            return tn_fail_at(error, TN_INPUT, node->item[i]->position,
+                              "an objective is the name of a quantity");
+        TN_TRY(add_objective(space, node->item[i]->text, node->item[i]->position, error));
     }
     return TN_OK;
 }
@@ -160,10 +162,10 @@ static tn_status read_constraints(const space_file *file, tn_arena *arena, tn_sp
     tn_design_columns columns;
     TN_TRY(tn_design_columns_of(&space->choices, &has, arena, &columns, error));
     if (node->kind != TN_YAML_SEQUENCE)
-        return tn_fail_at(error, TN_INPUT, node->at, "constraints must be a list");
+        return tn_fail_at(error, TN_INPUT, node->position, "constraints must be a list");
     if (node->count > TN_CONSTRAINTS_MOST)
-        return tn_fail_at(error, TN_LIMIT, node->at, "%zu constraints; at most %d are handled", node->count,
-                          TN_CONSTRAINTS_MOST);
+        return tn_fail_at(error, TN_LIMIT, node->position, "%zu constraints; at most %d are handled",
+                          node->count, TN_CONSTRAINTS_MOST);
     for (; space->constraints < node->count; space->constraints++)
         TN_TRY(tn_constraint_decode(node->item[space->constraints], &columns, arena,
                                     &space->constraint[space->constraints], error));
@@ -179,7 +181,7 @@ static tn_status check_no_key_inside(const tn_space *space, tn_error *error) {
             size_t length = strlen(outer->key);
             if (outer->kind == TN_AXIS_MODEL_KEY && inner->kind == TN_AXIS_MODEL_KEY &&
                 strncmp(outer->key, inner->key, length) == 0 && inner->key[length] == '.')
-                return tn_fail_at(error, TN_INPUT, inner->at,
+                return tn_fail_at(error, TN_INPUT, inner->position,
                                   "%s is a part of the choice %s, which replaces all of it; keep one of them",
                                   inner->key, outer->key);
         }
@@ -227,19 +229,19 @@ static tn_status check_model_keys(const tn_space *space, tn_error *error) {
             if (status == TN_OK) status = tn_model_split_like(model, space->model, &arena, &cause);
             tn_arena_free(&arena);
             if (status != TN_OK && status != TN_OVERFLOW)
-                return tn_fail_at(error, status, choice->at, "with %s=%s: %s", choice->key, choice->text[v],
-                                  cause.message);
+                return tn_fail_at(error, status, choice->position, "with %s=%s: %s", choice->key,
+                                  choice->text[v], cause.message);
         }
     }
     return TN_OK;
 }
 
 /* A model or device that is named in the space but can't be found is an error at the place that names it. */
-static tn_status placed(tn_status status, tn_position at, tn_error *error) {
+static tn_status placed(tn_status status, tn_position position, tn_error *error) {
     if (status == TN_INPUT && error && !error->file[0]) {
-        snprintf(error->file, sizeof error->file, "%s", at.file ? at.file : "");
-        error->line = at.line;
-        error->column = at.column;
+        snprintf(error->file, sizeof error->file, "%s", position.file ? position.file : "");
+        error->line = position.line;
+        error->column = position.column;
     }
     return status;
 }
@@ -294,11 +296,12 @@ static tn_status read_error_table(const space_file *file, tn_arena *arena, tn_sp
 
 /* A path is relative to the file that says it, which is the space's unless an override said it; bare names of
  * models and devices are left to the search path. */
-static tn_status resolve(const char **path, tn_position at, bool may_be_bare, const tn_space *space,
+static tn_status resolve(const char **path, tn_position position, bool may_be_bare, const tn_space *space,
                          tn_arena *arena, tn_error *error) {
     const char *name = *path, *slash = strrchr(space->path, '/');
     bool bare = may_be_bare && !strchr(name, '/') && !strstr(name, ".yaml");
-    if (bare || name[0] == '/' || !slash || !at.file || strcmp(at.file, space->path) != 0) return TN_OK;
+    if (bare || name[0] == '/' || !slash || !position.file || strcmp(position.file, space->path) != 0)
+        return TN_OK;
     return tn_arena_format(arena, path, error, "%.*s/%s", (int)(slash - space->path), space->path, name);
 }
 
@@ -306,30 +309,31 @@ static tn_status resolve(const char **path, tn_position at, bool may_be_bare, co
 typedef struct {
     size_t count;
     const char **name;
-    tn_position *at;
+    tn_position *position;
 } named;
 
 static tn_status find_named(const char *key, const char *single, tn_position single_at,
-                            const space_file *file, const tn_space *space, tn_arena *arena, named *of,
+                            const space_file *file, const tn_space *space, tn_arena *arena, named *list,
                             tn_error *error) {
     const tn_yaml *choice = file->choices->kind == TN_YAML_MAPPING ? tn_yaml_get(file->choices, key) : NULL;
     if (single && choice)
-        return tn_fail_at(error, TN_INPUT, choice->at,
+        return tn_fail_at(error, TN_INPUT, choice->position,
                           "%s is a choice, and line %u names one too; leave one out", key, single_at.line);
     if (!single && !choice)
-        return tn_fail_at(error, TN_INPUT, space->root->at,
+        return tn_fail_at(error, TN_INPUT, space->root->position,
                           "space needs '%s'; the key itself, or a choice of that name with several", key);
     if (choice && (choice->kind != TN_YAML_SEQUENCE || choice->count == 0))
-        return tn_fail_at(error, TN_INPUT, choice->at, "a choice needs the list of its values, as [a, b]");
-    of->count = choice ? choice->count : 1;
-    TN_TRY(TN_NEW(arena, of->count, &of->name, error));
-    TN_TRY(TN_NEW(arena, of->count, &of->at, error));
-    for (size_t i = 0; i < of->count; i++) {
-        of->at[i] = choice ? choice->item[i]->at : single_at;
-        of->name[i] = choice ? choice->item[i]->text : single;
+        return tn_fail_at(error, TN_INPUT, choice->position,
+                          "a choice needs the list of its values, as [a, b]");
+    list->count = choice ? choice->count : 1;
+    TN_TRY(TN_NEW(arena, list->count, &list->name, error));
+    TN_TRY(TN_NEW(arena, list->count, &list->position, error));
+    for (size_t i = 0; i < list->count; i++) {
+        list->position[i] = choice ? choice->item[i]->position : single_at;
+        list->name[i] = choice ? choice->item[i]->text : single;
         if (choice && choice->item[i]->kind != TN_YAML_SCALAR)
-            return tn_fail_at(error, TN_INPUT, of->at[i], "a value must be one word or number");
-        TN_TRY(resolve(&of->name[i], of->at[i], true, space, arena, error));
+            return tn_fail_at(error, TN_INPUT, list->position[i], "a value must be one word or number");
+        TN_TRY(resolve(&list->name[i], list->position[i], true, space, arena, error));
     }
     return TN_OK;
 }
@@ -340,33 +344,33 @@ typedef struct {
     named model, device;
 } sources;
 
-static tn_status replace(named *of, const char *const *instead, size_t count, const char *what,
+static tn_status replace(named *list, const char *const *instead, size_t count, const char *what,
                          const tn_space *space, tn_error *error) {
     if (!instead) return TN_OK;
-    if (count != of->count)
+    if (count != list->count)
         return tn_fail_at(error, TN_INPUT, (tn_position){.file = space->path},
-                          "names %zu %ss; there are files of %zu", of->count, what, count);
-    for (size_t i = 0; i < count; i++) of->name[i] = instead[i];
+                          "names %zu %ss; there are files of %zu", list->count, what, count);
+    for (size_t i = 0; i < count; i++) list->name[i] = instead[i];
     return TN_OK;
 }
 
 /* The files that the space names, or those given instead. */
 static tn_status find_inputs(const tn_space_inputs *inputs, const tn_space *space, tn_arena *arena,
-                             sources *from, tn_error *error) {
-    space_file *file = &from->file;
-    TN_TRY(find_named("model", file->model, file->model_at, file, space, arena, &from->model, error));
-    TN_TRY(find_named("device", file->device, file->device_at, file, space, arena, &from->device, error));
-    if (from->model.count > TN_VARIANTS_MOST / from->device.count)
+                             sources *source, tn_error *error) {
+    space_file *file = &source->file;
+    TN_TRY(find_named("model", file->model, file->model_at, file, space, arena, &source->model, error));
+    TN_TRY(find_named("device", file->device, file->device_at, file, space, arena, &source->device, error));
+    if (source->model.count > TN_VARIANTS_MOST / source->device.count)
         return tn_fail_at(error, TN_LIMIT, file->choices_at,
-                          "%zu models on %zu devices; at most %d pairs are handled", from->model.count,
-                          from->device.count, TN_VARIANTS_MOST);
+                          "%zu models on %zu devices; at most %d pairs are handled", source->model.count,
+                          source->device.count, TN_VARIANTS_MOST);
     if (file->error_table)
         TN_TRY(resolve(&file->error_table, file->error_table_at, false, space, arena, error));
     if (file->accuracy_table)
         TN_TRY(resolve(&file->accuracy_table, file->accuracy_table_at, false, space, arena, error));
     if (!inputs) return TN_OK;
-    TN_TRY(replace(&from->model, inputs->model, inputs->models, "model", space, error));
-    TN_TRY(replace(&from->device, inputs->device, inputs->devices, "device", space, error));
+    TN_TRY(replace(&source->model, inputs->model, inputs->models, "model", space, error));
+    TN_TRY(replace(&source->device, inputs->device, inputs->devices, "device", space, error));
     if (inputs->error_table) file->error_table = inputs->error_table;
     if (inputs->accuracy_table) file->accuracy_table = inputs->accuracy_table;
     return TN_OK;
@@ -398,7 +402,7 @@ static tn_status set_key(tn_yaml *root, const char *set, tn_arena *arena, tn_err
     size_t count = before && before->kind == TN_YAML_SEQUENCE ? before->count : 0;
     TN_TRY(TN_NEW(arena, 1, &text, error));
     TN_TRY(TN_NEW(arena, count + 1, &item, error));
-    *text = (tn_yaml){.kind = TN_YAML_SCALAR, .at = {"--set", 1, 1}, .text = set, .quoted = true};
+    *text = (tn_yaml){.kind = TN_YAML_SCALAR, .position = {"--set", 1, 1}, .text = set, .quoted = true};
     if (count) memcpy(item, before->item, count * sizeof *item);
     item[count] = text;
     TN_TRY(tn_yaml_set(root, "set=[]", arena, error));
@@ -409,16 +413,16 @@ static tn_status set_key(tn_yaml *root, const char *set, tn_arena *arena, tn_err
 }
 
 /* The space of one model and one device. */
-static tn_status load_variant(const sources *from, size_t model, size_t device, tn_arena *arena,
+static tn_status load_variant(const sources *source, size_t model, size_t device, tn_arena *arena,
                               tn_space *space, tn_error *error) {
-    const space_file *file = &from->file;
-    space->model_name = from->model.name[model];
-    space->device_name = from->device.name[device];
+    const space_file *file = &source->file;
+    space->model_name = source->model.name[model];
+    space->device_name = source->device.name[device];
     TN_TRY(placed(tn_model_load(space->model_name, space->set, space->set_count, arena, &space->model, error),
-                  from->model.at[model], error));
+                  source->model.position[model], error));
     tn_device *loaded;
-    TN_TRY(placed(tn_device_load(space->device_name, NULL, 0, arena, &loaded, error), from->device.at[device],
-                  error));
+    TN_TRY(placed(tn_device_load(space->device_name, NULL, 0, arena, &loaded, error),
+                  source->device.position[device], error));
     space->device = loaded;
     TN_TRY(read_choices(file, arena, space, error));
     TN_TRY(count_designs(file, space, error));
@@ -445,7 +449,7 @@ static bool is_same_axis(const tn_axis *a, const tn_axis *b, tn_buffer *value, t
 }
 
 /* Ids are those of one space only if each choice has the same values on every model. */
-static tn_status check_same_choices(const tn_space *first, const tn_space *other, tn_position at,
+static tn_status check_same_choices(const tn_space *first, const tn_space *other, tn_position position,
                                     tn_error *error) {
     tn_buffer value = {0}, same = {0};
     size_t i = 0;
@@ -458,7 +462,7 @@ static tn_status check_same_choices(const tn_space *first, const tn_space *other
     if (status != TN_OK) return tn_fail(error, status, "no memory for the values of a choice");
     if (i == first->choices.count && i == other->choices.count) return TN_OK;
     return tn_fail_at(
-        error, TN_INPUT, at,
+        error, TN_INPUT, position,
         "%.100s has other choices than %.100s: %.200s; models that are choices need weights and "
         "layers of the same names and sizes where those vary",
         other->model_name, first->model_name,
@@ -474,15 +478,15 @@ static tn_status of_variant(tn_status status, const tn_space *variant, tn_error 
     return status;
 }
 
-static tn_status load_variants(const sources *from, tn_arena *arena, tn_space *space, tn_error *error) {
+static tn_status load_variants(const sources *source, tn_arena *arena, tn_space *space, tn_error *error) {
     tn_space *variant;
     TN_TRY(TN_NEW(arena, space->models * space->devices, &variant, error));
     for (size_t m = 0; m < space->models; m++)
         for (size_t d = 0; d < space->devices; d++) {
             tn_space *next = &variant[m * space->devices + d];
             *next = *space;
-            TN_TRY(of_variant(load_variant(from, m, d, arena, next, error), next, error));
-            TN_TRY(check_same_choices(variant, next, from->model.at[m], error));
+            TN_TRY(of_variant(load_variant(source, m, d, arena, next, error), next, error));
+            TN_TRY(check_same_choices(variant, next, source->model.position[m], error));
             next->models = next->devices = 1;
             next->weights_before = 0;
             for (size_t before = 0; before < m; before++)
@@ -500,22 +504,22 @@ tn_status tn_space_load(const char *name, const char *const *set, size_t set_cou
                         const tn_space_inputs *inputs, tn_arena *arena, tn_space *space, tn_error *error) {
     *space = (tn_space){0};
     tn_yaml *root;
-    sources from = {0};
+    sources source = {0};
     TN_TRY(tn_search_path_find("spaces", name, arena, &space->path, error));
     TN_TRY(tn_yaml_load(space->path, arena, &root, error));
     for (size_t i = 0; i < set_count; i++) TN_TRY(set_key(root, set[i], arena, error));
-    TN_TRY(tn_schema_decode(&space_schema, root, arena, &from.file, error));
+    TN_TRY(tn_schema_decode(&space_schema, root, arena, &source.file, error));
     space->root = root;
-    TN_TRY(find_inputs(inputs, space, arena, &from, error));
-    space->name = from.file.name;
-    space->set = from.file.set.item;
-    space->set_count = from.file.set.count;
-    space->hypervolume_samples = from.file.hypervolume_samples;
+    TN_TRY(find_inputs(inputs, space, arena, &source, error));
+    space->name = source.file.name;
+    space->set = source.file.set.item;
+    space->set_count = source.file.set.count;
+    space->hypervolume_samples = source.file.hypervolume_samples;
     TN_TRY(TN_NEW(arena, 1, &space->choices.listed, error));
     space->choices.listed->arena = arena;
-    space->models = from.model.count;
-    space->devices = from.device.count;
+    space->models = source.model.count;
+    space->devices = source.device.count;
     space->model_choice = space->device_choice = TN_AXES_MOST;
-    if (space->models == 1 && space->devices == 1) return load_variant(&from, 0, 0, arena, space, error);
-    return load_variants(&from, arena, space, error);
+    if (space->models == 1 && space->devices == 1) return load_variant(&source, 0, 0, arena, space, error);
+    return load_variants(&source, arena, space, error);
 }

@@ -21,7 +21,7 @@ enum { TABLE = 0 };
 /* The table of an earlier layer that turns alike, or TN_NONE. */
 static uint32_t shared_table(const tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);
-    for (uint32_t i = 0; i < b->at; i++) {
+    for (uint32_t i = 0; i < b->layer_index; i++) {
         const tn_layer *other = &b->model->layer[i];
         if (other->kind == layer->kind && other->sequence == layer->sequence &&
             other->width / other->heads == layer->width / layer->heads && other->base == layer->base)
@@ -30,16 +30,16 @@ static uint32_t shared_table(const tn_builder *b) {
     return TN_NONE;
 }
 
-static tn_status turn(tn_builder *b, tn_operation_kind kind, tn_phase phase, uint32_t from, uint32_t to) {
+static tn_status turn(tn_builder *b, tn_operation_kind kind, tn_phase phase, uint32_t begin, uint32_t end) {
     const tn_layer *layer = tn_builder_layer(b);
     return tn_builder_add(b, &(tn_operation){.kind = kind,
                                              .phase = phase,
                                              .rows = layer->tokens,
                                              .columns = layer->width,
                                              .read_count = 2,
-                                             .reads = {from, tn_builder_made(b)->kept[TABLE]},
+                                             .reads = {begin, tn_builder_made(b)->kept[TABLE]},
                                              .write_count = 1,
-                                             .writes = {to}});
+                                             .writes = {end}});
 }
 
 tn_status tn_rotary_forward(tn_builder *b) {
@@ -95,17 +95,19 @@ typedef struct sizes {
     uint64_t heads, shared_heads, queries, keys, group_queries, depth, value_depth;
 } sizes;
 
-static tn_status sizes_of(const tn_builder *b, sizes *of) {
+static tn_status sizes_of(const tn_builder *b, sizes *dimensions) {
     const tn_layer *layer = tn_builder_layer(b);
     const tn_layer *query = tn_builder_input_layer(b, QUERY), *key = tn_builder_input_layer(b, KEY);
-    *of = (sizes){.shared_heads = b->model->keys.batch * layer->kv_heads, /* at most those of the query */
-                  .group_queries = layer->heads / layer->kv_heads * query->sequence,
-                  .queries = query->sequence,
-                  .keys = key->sequence,
-                  .depth = query->width / layer->heads,
-                  .value_depth = layer->width / layer->heads};
+    *dimensions =
+        (sizes){.shared_heads = b->model->keys.batch * layer->kv_heads, /* at most those of the query */
+                .group_queries = layer->heads / layer->kv_heads * query->sequence,
+                .queries = query->sequence,
+                .keys = key->sequence,
+                .depth = query->width / layer->heads,
+                .value_depth = layer->width / layer->heads};
     uint64_t rows;
-    if (tn_mul(b->model->keys.batch, layer->heads, &of->heads) && tn_mul(of->heads, of->queries, &rows))
+    if (tn_mul(b->model->keys.batch, layer->heads, &dimensions->heads) &&
+        tn_mul(dimensions->heads, dimensions->queries, &rows))
         return TN_OK;
     return tn_fail(b->error, TN_OVERFLOW, "batch x heads x sequence of layer %s is more than 2^64",
                    layer->name);
@@ -153,9 +155,9 @@ tn_status tn_attention_forward(tn_builder *b) {
 /* A new array for the gradient of one input, made by a product and given to that input. */
 static tn_status add_gradient(tn_builder *b, uint32_t input, tn_array_part part, uint32_t left,
                               uint32_t right, const uint64_t shape[4]) {
-    const tn_layer *of = tn_builder_input_layer(b, input);
+    const tn_layer *layer = tn_builder_input_layer(b, input);
     uint32_t gradient;
-    TN_TRY(tn_builder_matrix(b, part, TN_ARRAY_ACTIVATION, of->tokens, of->width, &gradient));
+    TN_TRY(tn_builder_matrix(b, part, TN_ARRAY_ACTIVATION, layer->tokens, layer->width, &gradient));
     TN_TRY(add_product(b, TN_INPUT_GRADIENT, left, right, gradient, shape));
     return tn_builder_contribute(b, tn_builder_layer(b)->input[input], gradient, true);
 }

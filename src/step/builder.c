@@ -43,8 +43,12 @@ tn_status tn_builder_array(tn_builder *b, tn_array_part part, uint32_t number, t
                            uint64_t elements, uint32_t *array) {
     TN_TRY(room_for_array(b));
     *array = b->step->arrays++;
-    b->step->array[*array] = (tn_array){
-        .part = part, .number = number, .role = role, .layer = b->at, .elements = elements, .first = TN_NONE};
+    b->step->array[*array] = (tn_array){.part = part,
+                                        .number = number,
+                                        .role = role,
+                                        .layer = b->layer_index,
+                                        .elements = elements,
+                                        .first = TN_NONE};
     return TN_OK;
 }
 
@@ -69,7 +73,7 @@ static uint32_t arrays_per_parameter(const tn_builder *b) {
 
 static tn_status count_parameter(tn_builder *b, uint64_t elements, uint64_t state) {
     tn_step *step = b->step;
-    tn_step_layer *layer = &step->layer[b->at];
+    tn_step_layer *layer = &step->layer[b->layer_index];
     if (tn_add(layer->parameters, elements, &layer->parameters) &&
         tn_add(step->parameters, elements, &step->parameters) &&
         tn_add(step->optimizer_elements, state, &step->optimizer_elements))
@@ -101,8 +105,8 @@ uint32_t tn_builder_parameter_gradient(const tn_builder *b, uint32_t i) {
     return tn_builder_parameter(b, i) + 1;
 }
 
-void tn_builder_anew(tn_builder *b, const tn_operation **before, uint32_t *operations) {
-    *before = b->step->operation;
+void tn_builder_anew(tn_builder *b, const tn_operation **earlier, uint32_t *operations) {
+    *earlier = b->step->operation;
     *operations = b->step->operations;
     b->step->operation = NULL;
     b->step->operations = 0;
@@ -117,7 +121,7 @@ tn_status tn_builder_keep(tn_builder *b, const tn_operation *given) {
 
 tn_status tn_builder_add(tn_builder *b, const tn_operation *given) {
     tn_operation operation = *given;
-    operation.layer = b->at;
+    operation.layer = b->layer_index;
     if (operation.batch == 0) operation.batch = 1;
     if (operation.reduction == 0) operation.reduction = 1;
     return tn_builder_keep(b, &operation);
@@ -136,9 +140,9 @@ static tn_status add_in_place(tn_builder *b, uint32_t target, uint32_t other, ui
                                              .writes = {target}});
 }
 
-tn_status tn_builder_contribute(tn_builder *b, uint32_t to, uint32_t gradient, bool is_free) {
-    tn_layer_arrays *made = &b->made[to];
-    const tn_layer *layer = &b->model->layer[to];
+tn_status tn_builder_contribute(tn_builder *b, uint32_t target, uint32_t gradient, bool is_free) {
+    tn_layer_arrays *made = &b->made[target];
+    const tn_layer *layer = &b->model->layer[target];
     uint32_t before = made->gradient;
     if (before == TN_NONE) {
         made->gradient = gradient;
@@ -164,11 +168,11 @@ tn_status tn_builder_contribute(tn_builder *b, uint32_t to, uint32_t gradient, b
 }
 
 const tn_layer *tn_builder_layer(const tn_builder *b) {
-    return &b->model->layer[b->at];
+    return &b->model->layer[b->layer_index];
 }
 
 tn_layer_arrays *tn_builder_made(const tn_builder *b) {
-    return &b->made[b->at];
+    return &b->made[b->layer_index];
 }
 
 const tn_layer *tn_builder_input_layer(const tn_builder *b, uint32_t input) {

@@ -50,8 +50,8 @@ struct tn_builder {
     size_t operation_capacity, array_capacity;
     uint32_t *writer; /* [arrays] the operation that writes it last, or TN_NONE; from tn_builder_count on */
     bool formatted;   /* operands of products have formats of their own */
-    uint32_t at;      /* the layer being written */
-    uint32_t sort;    /* of the steps of a run (model/model.h): TN_SORT_MEAN or which */
+    uint32_t layer_index;  /* the layer being written */
+    uint32_t sort;         /* of the steps of a run (model/model.h): TN_SORT_MEAN or which */
     tn_layer_arrays *made; /* [layers] */
     tn_used_weight *used;  /* [model->weights] */
 };
@@ -78,19 +78,19 @@ tn_status tn_builder_add(tn_builder *b, const tn_operation *operation);
 tn_status tn_builder_keep(tn_builder *b, const tn_operation *operation);
 
 /* The list so far becomes *before, and is written anew from here on. */
-void tn_builder_anew(tn_builder *b, const tn_operation **before, uint32_t *operations);
+void tn_builder_anew(tn_builder *b, const tn_operation **earlier, uint32_t *operations);
 
 /* Keeps the operations before[i] with wanted[i], those that write an array with array[a] (NULL: none), and all that
  * these need; updates only where wanted. Arrays that nothing touches any more are gone (needed.c). */
-tn_status tn_builder_keep_needed(tn_builder *b, const tn_operation *before, uint32_t operations,
+tn_status tn_builder_keep_needed(tn_builder *b, const tn_operation *earlier, uint32_t operations,
                                  const bool *wanted, const bool *array);
 
 /* Arrays that no operation touches are left out, parameters and what the optimizer keeps only without `keep_resident`, and
  * the others numbered anew. */
 tn_status tn_builder_close_ranks(tn_builder *b, bool keep_resident);
 
-/* Gives `gradient` to the output of layer `to`. `is_free`: nothing else reads the array. */
-tn_status tn_builder_contribute(tn_builder *b, uint32_t to, uint32_t gradient, bool is_free);
+/* Gives `gradient` to the output of layer `target`. `is_free`: nothing else reads the array. */
+tn_status tn_builder_contribute(tn_builder *b, uint32_t target, uint32_t gradient, bool is_free);
 
 /* Shorthands for the layer being written. */
 const tn_layer *tn_builder_layer(const tn_builder *b);

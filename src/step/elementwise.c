@@ -127,14 +127,14 @@ tn_status tn_first_token_forward(tn_builder *b) {
  * else reads it, else into a new array (zero elsewhere, or with the one that has arrived added). */
 tn_status tn_first_token_backward(tn_builder *b) {
     const tn_layer *input = tn_builder_input_layer(b, 0);
-    uint32_t from = tn_builder_layer(b)->input[0], gradient = tn_builder_made(b)->gradient, whole;
-    tn_layer_arrays *source = &b->made[from];
+    uint32_t start = tn_builder_layer(b)->input[0], gradient = tn_builder_made(b)->gradient, whole;
+    tn_layer_arrays *source = &b->made[start];
     if (source->gradient != TN_NONE && source->gradient_is_free)
         return add(b, TN_OP_SCATTER, TN_INPUT_GRADIENT, gradient, source->gradient, source->gradient);
     TN_TRY(tn_builder_matrix(b, TN_PART_INPUT_GRADIENT, TN_ARRAY_ACTIVATION, input->tokens, input->width,
                              &whole));
     TN_TRY(add(b, TN_OP_SCATTER, TN_INPUT_GRADIENT, gradient, TN_NONE, whole));
-    return tn_builder_contribute(b, from, whole, true);
+    return tn_builder_contribute(b, start, whole, true);
 }
 
 /* Loss and gradient of the logits in one pass, where the backward phase begins; the logits are kept till

@@ -21,14 +21,14 @@ static bool wanted(const tn_model *model) {
     return model->keys.update.when == TN_UPDATE_WRITE_BACK;
 }
 
-static tn_status find_last_uses(tn_builder *b, const tn_operation *before, uint32_t operations,
+static tn_status find_last_uses(tn_builder *b, const tn_operation *earlier, uint32_t operations,
                                 uint32_t **last_use) {
     uint32_t *last;
     TN_TRY(TN_NEW(b->arena, b->step->arrays, &last, b->error));
     for (uint32_t i = 0; i < operations; i++) {
-        if (before[i].phase == TN_UPDATE) continue;
-        for (uint32_t k = 0; k < before[i].read_count; k++) last[before[i].reads[k]] = i;
-        for (uint32_t k = 0; k < before[i].write_count; k++) last[before[i].writes[k]] = i;
+        if (earlier[i].phase == TN_UPDATE) continue;
+        for (uint32_t k = 0; k < earlier[i].read_count; k++) last[earlier[i].reads[k]] = i;
+        for (uint32_t k = 0; k < earlier[i].write_count; k++) last[earlier[i].writes[k]] = i;
     }
     *last_use = last;
     return TN_OK;
@@ -42,30 +42,31 @@ static uint32_t last_before(const tn_operation *update, const uint32_t *last_use
     return last;
 }
 
-static tn_status queue_updates(tn_builder *b, const tn_operation *before, uint32_t operations, waiting *of) {
+static tn_status queue_updates(tn_builder *b, const tn_operation *earlier, uint32_t operations,
+                               waiting *queue) {
     uint32_t *last_use;
-    TN_TRY(find_last_uses(b, before, operations, &last_use));
-    TN_TRY(TN_NEW(b->arena, operations, &of->first, b->error));
-    TN_TRY(TN_NEW(b->arena, operations, &of->last, b->error));
-    TN_TRY(TN_NEW(b->arena, operations, &of->next, b->error));
-    for (uint32_t i = 0; i < operations; i++) of->first[i] = of->next[i] = TN_NONE;
+    TN_TRY(find_last_uses(b, earlier, operations, &last_use));
+    TN_TRY(TN_NEW(b->arena, operations, &queue->first, b->error));
+    TN_TRY(TN_NEW(b->arena, operations, &queue->last, b->error));
+    TN_TRY(TN_NEW(b->arena, operations, &queue->next, b->error));
+    for (uint32_t i = 0; i < operations; i++) queue->first[i] = queue->next[i] = TN_NONE;
     for (uint32_t i = 0; i < operations; i++) {
-        if (before[i].phase != TN_UPDATE) continue;
-        uint32_t at = last_before(&before[i], last_use);
-        *(of->first[at] == TN_NONE ? &of->first[at] : &of->next[of->last[at]]) = i;
-        of->last[at] = i;
+        if (earlier[i].phase != TN_UPDATE) continue;
+        uint32_t index = last_before(&earlier[i], last_use);
+        *(queue->first[index] == TN_NONE ? &queue->first[index] : &queue->next[queue->last[index]]) = i;
+        queue->last[index] = i;
     }
     return TN_OK;
 }
 
-static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
-    waiting of;
-    TN_TRY(queue_updates(b, before, operations, &of));
+static tn_status apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
+    waiting queue;
+    TN_TRY(queue_updates(b, earlier, operations, &queue));
     for (uint32_t i = 0; i < operations; i++) {
-        if (before[i].phase == TN_UPDATE) continue;
-        TN_TRY(tn_builder_keep(b, &before[i]));
-        for (uint32_t update = of.first[i]; update != TN_NONE; update = of.next[update])
-            TN_TRY(tn_builder_keep(b, &before[update]));
+        if (earlier[i].phase == TN_UPDATE) continue;
+        TN_TRY(tn_builder_keep(b, &earlier[i]));
+        for (uint32_t update = queue.first[i]; update != TN_NONE; update = queue.next[update])
+            TN_TRY(tn_builder_keep(b, &earlier[update]));
     }
     return TN_OK;
 }
@@ -109,8 +110,8 @@ static bool is_read_later(const tn_operation *later, uint32_t count, uint32_t ar
 }
 
 /* Does the program's product count the tokens among these indices? */
-static bool counts_tokens(const tn_program *program, const tn_program_step *of, uint32_t operand) {
-    const tn_indices *y = &program->tensor[of->out].indices, *has = &program->tensor[operand].indices;
+static bool counts_tokens(const tn_program *program, const tn_program_step *step, uint32_t operand) {
+    const tn_indices *y = &program->tensor[step->out].indices, *has = &program->tensor[operand].indices;
     for (uint32_t i = 0; i < has->count; i++)
         if (has->index[i] == y->index[0]) return true;
     return false;
@@ -167,19 +168,19 @@ static bool take_up(const tn_step *step, bool activations, tn_operation *product
     return true;
 }
 
-static tn_status fuse_operations(tn_builder *b, const tn_operation *before, uint32_t operations,
+static tn_status fuse_operations(tn_builder *b, const tn_operation *earlier, uint32_t operations,
                                  bool activations) {
     for (uint32_t i = 0; i < operations;) {
-        tn_operation product = before[i];
+        tn_operation product = earlier[i];
         tn_fused fused[TN_FUSED_MOST], *kept;
         if (product.fused_count > 0) memcpy(fused, product.fused, product.fused_count * sizeof *fused);
         uint32_t next = i + 1;
         if (makes_output(b->step, &product))
             while (next < operations &&
-                   take_up(b->step, activations, &product, &before[next], &before[next + 1],
+                   take_up(b->step, activations, &product, &earlier[next], &earlier[next + 1],
                            operations - next - 1, &fused[product.fused_count]))
                 next++;
-        if (product.fused_count > before[i].fused_count) {
+        if (product.fused_count > earlier[i].fused_count) {
             TN_TRY(TN_NEW(b->arena, product.fused_count, &kept, b->error));
             memcpy(kept, fused, product.fused_count * sizeof *kept);
             product.fused = kept;
@@ -191,12 +192,12 @@ static tn_status fuse_operations(tn_builder *b, const tn_operation *before, uint
 }
 
 /* A copy whose counts and lifetimes are to be found anew. */
-static tn_status copy_lists(tn_builder *b, const tn_step *from) {
+static tn_status copy_lists(tn_builder *b, const tn_step *source) {
     tn_step *step = b->step;
-    TN_TRY(TN_NEW(b->arena, from->layers, &step->layer, b->error));
-    TN_TRY(TN_NEW(b->arena, from->arrays, &step->array, b->error));
-    memcpy(step->layer, from->layer, from->layers * sizeof *step->layer);
-    memcpy(step->array, from->array, from->arrays * sizeof *step->array);
+    TN_TRY(TN_NEW(b->arena, source->layers, &step->layer, b->error));
+    TN_TRY(TN_NEW(b->arena, source->arrays, &step->array, b->error));
+    memcpy(step->layer, source->layer, source->layers * sizeof *step->layer);
+    memcpy(step->array, source->array, source->arrays * sizeof *step->array);
     for (uint32_t i = 0; i < step->layers; i++) {
         tn_step_layer *layer = &step->layer[i];
         memset(layer->macs, 0, sizeof layer->macs);

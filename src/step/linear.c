@@ -13,12 +13,12 @@ static bool wanted(const tn_model *model) {
     return model->keys.flat_gemm.block > 0;
 }
 
-static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
-    const tn_model_flat *of = &b->model->keys.flat_gemm;
+static tn_status apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
+    const tn_model_flat *model_flat = &b->model->keys.flat_gemm;
     for (uint32_t i = 0; i < operations; i++) {
-        tn_operation o = before[i];
-        bool flat = o.kind == TN_OP_PRODUCT && o.rows <= of->rows && o.columns > of->block;
-        if (flat && o.columns % of->block == 0) o.column_block = of->block;
+        tn_operation o = earlier[i];
+        bool flat = o.kind == TN_OP_PRODUCT && o.rows <= model_flat->rows && o.columns > model_flat->block;
+        if (flat && o.columns % model_flat->block == 0) o.column_block = model_flat->block;
         TN_TRY(tn_builder_keep(b, &o));
     }
     return TN_OK;

@@ -36,9 +36,9 @@ static tn_status overflow(tn_builder *b) {
                    "more than 2^64 elements or bytes are live at once; use smaller sizes");
 }
 
-static tn_status live(tn_builder *b, timeline *line, uint32_t from, uint32_t end, uint64_t elements) {
-    if (from >= end) return TN_OK;
-    if (!tn_add(line->born[from], elements, &line->born[from]) ||
+static tn_status live(tn_builder *b, timeline *line, uint32_t start, uint32_t end, uint64_t elements) {
+    if (start >= end) return TN_OK;
+    if (!tn_add(line->born[start], elements, &line->born[start]) ||
         !tn_add(line->dead[end], elements, &line->dead[end]))
         return overflow(b);
     return TN_OK;
@@ -68,7 +68,7 @@ typedef struct run {
 } run;
 
 typedef struct layer_runs {
-    tn_groups of; /* places in `run`, by layer */
+    tn_groups groups; /* places in `run`, by layer */
     run *run;
 } layer_runs;
 
@@ -90,18 +90,18 @@ static tn_status find_runs(tn_builder *b, layer_runs *runs) {
         }
         runs->run[count - 1].end = i + 1;
     }
-    return tn_group_by(layer, NULL, count, step->layers, b->arena, &runs->of, b->error);
+    return tn_group_by(layer, NULL, count, step->layers, b->arena, &runs->groups, b->error);
 }
 
 /* The array's life as far as it meets the layer's operations. */
 static tn_status live_in_layer(tn_builder *b, timeline *line, const layer_runs *runs, const tn_array *array) {
-    uint32_t from = array->first, end = end_of(array, b->step->operations), before = 0;
-    for (uint32_t i = runs->of.first[b->at]; i < runs->of.first[b->at + 1]; i++) {
-        const run *of = &runs->run[runs->of.member[i]];
-        uint32_t low = from > of->first ? from : of->first, high = end < of->end ? end : of->end;
+    uint32_t start = array->first, end = end_of(array, b->step->operations), before = 0;
+    for (uint32_t i = runs->groups.first[b->layer_index]; i < runs->groups.first[b->layer_index + 1]; i++) {
+        const run *span = &runs->run[runs->groups.member[i]];
+        uint32_t low = start > span->first ? start : span->first, high = end < span->end ? end : span->end;
         if (low < high)
-            TN_TRY(live(b, line, before + low - of->first, before + high - of->first, array->elements));
-        before += of->end - of->first;
+            TN_TRY(live(b, line, before + low - span->first, before + high - span->first, array->elements));
+        before += span->end - span->first;
     }
     return TN_OK;
 }
@@ -117,23 +117,23 @@ static bool is_saved(const tn_array *array, uint32_t forward_end) {
 static tn_status count_array(tn_builder *b, timeline *line, const layer_runs *runs, marks *seen,
                              uint32_t array, bool late) {
     const tn_array *one = &b->step->array[array];
-    tn_step_layer *layer = &b->step->layer[b->at];
-    if (late && seen->saved[array] != b->at + 1 && is_saved(one, b->step->forward_operations)) {
-        seen->saved[array] = b->at + 1;
+    tn_step_layer *layer = &b->step->layer[b->layer_index];
+    if (late && seen->saved[array] != b->layer_index + 1 && is_saved(one, b->step->forward_operations)) {
+        seen->saved[array] = b->layer_index + 1;
         if (!tn_add(layer->saved_elements, one->elements, &layer->saved_elements)) return overflow(b);
     }
-    if (seen->touched[array] == b->at + 1) return TN_OK;
-    seen->touched[array] = b->at + 1;
+    if (seen->touched[array] == b->layer_index + 1) return TN_OK;
+    seen->touched[array] = b->layer_index + 1;
     return live_in_layer(b, line, runs, one);
 }
 
 static tn_status count_layer(tn_builder *b, timeline *line, const layer_runs *runs, marks *seen) {
     const tn_step *step = b->step;
     uint32_t times = 0;
-    for (uint32_t r = runs->of.first[b->at]; r < runs->of.first[b->at + 1]; r++) {
-        const run *of = &runs->run[runs->of.member[r]];
-        times += of->end - of->first;
-        for (uint32_t i = of->first; i < of->end; i++) {
+    for (uint32_t r = runs->groups.first[b->layer_index]; r < runs->groups.first[b->layer_index + 1]; r++) {
+        const run *span = &runs->run[runs->groups.member[r]];
+        times += span->end - span->first;
+        for (uint32_t i = span->first; i < span->end; i++) {
             const tn_operation *operation = &step->operation[i];
             bool late = i >= step->forward_operations;
             for (uint32_t k = 0; k < operation->read_count; k++)
@@ -142,35 +142,36 @@ static tn_status count_layer(tn_builder *b, timeline *line, const layer_runs *ru
                 TN_TRY(count_array(b, line, runs, seen, operation->writes[k], false));
         }
     }
-    return peak_of(b, line, times, &step->layer[b->at].peak_elements);
+    return peak_of(b, line, times, &step->layer[b->layer_index].peak_elements);
 }
 
 typedef enum unit { ELEMENTS, BYTES } unit;
 
-static tn_status amount_of(tn_builder *b, const tn_array *array, unit in, uint64_t *amount) {
+static tn_status amount_of(tn_builder *b, const tn_array *array, unit measure, uint64_t *amount) {
     *amount = array->elements;
-    return in == ELEMENTS ? TN_OK : tn_number_format_bytes(array->format, array->elements, amount, b->error);
+    return measure == ELEMENTS ? TN_OK
+                               : tn_number_format_bytes(array->format, array->elements, amount, b->error);
 }
 
 /* The most that is live at once of the arrays of a role; TN_ARRAY_ROLES: of all. */
-static tn_status count_live(tn_builder *b, timeline *line, uint32_t role, unit in, uint64_t *peak) {
+static tn_status count_live(tn_builder *b, timeline *line, uint32_t role, unit measure, uint64_t *peak) {
     const tn_step *step = b->step;
     for (uint32_t i = 0; i < step->arrays; i++) {
         const tn_array *array = &step->array[i];
         uint64_t amount;
         if (role != TN_ARRAY_ROLES && array->role != role) continue;
-        TN_TRY(amount_of(b, array, in, &amount));
+        TN_TRY(amount_of(b, array, measure, &amount));
         TN_TRY(live(b, line, array->first, end_of(array, step->operations), amount));
     }
     return peak_of(b, line, step->operations, peak);
 }
 
-static tn_status count_saved(tn_builder *b, unit in, uint64_t *saved) {
+static tn_status count_saved(tn_builder *b, unit measure, uint64_t *saved) {
     const tn_step *step = b->step;
     for (uint32_t i = 0; i < step->arrays; i++) {
         uint64_t amount;
         if (!is_saved(&step->array[i], step->forward_operations)) continue;
-        TN_TRY(amount_of(b, &step->array[i], in, &amount));
+        TN_TRY(amount_of(b, &step->array[i], measure, &amount));
         if (!tn_add(*saved, amount, saved)) return overflow(b);
     }
     return TN_OK;
@@ -202,6 +203,7 @@ tn_status tn_builder_liveness(tn_builder *b) {
     TN_TRY(TN_NEW(b->arena, step->arrays, &seen.touched, b->error));
     TN_TRY(TN_NEW(b->arena, step->arrays, &seen.saved, b->error));
     TN_TRY(count_step(b, &line));
-    for (b->at = 0; b->at < step->layers; b->at++) TN_TRY(count_layer(b, &line, &runs, &seen));
+    for (b->layer_index = 0; b->layer_index < step->layers; b->layer_index++)
+        TN_TRY(count_layer(b, &line, &runs, &seen));
     return TN_OK;
 }

@@ -18,17 +18,17 @@ static bool product_arithmetic_wanted(const tn_model *model) {
     return formats->accumulate.kind == TN_BLOCK_FLOATING;
 }
 
-static tn_status product_arithmetic_apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
+static tn_status product_arithmetic_apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
     const tn_formats *formats = &b->model->keys.formats;
-    tn_arithmetic *of[TN_VALUES][TN_VALUES] = {{NULL}};
-    TN_TRY(tn_builder_values(b, before, operations));
+    tn_arithmetic *chosen[TN_VALUES][TN_VALUES] = {{NULL}};
+    TN_TRY(tn_builder_values(b, earlier, operations));
     b->formatted = true;
     for (uint32_t i = 0; i < operations; i++) {
-        tn_operation operation = before[i];
+        tn_operation operation = earlier[i];
         if (operation.kind == TN_OP_PRODUCT) {
             uint32_t left = b->step->array[operation.reads[0]].value,
                      right = b->step->array[operation.reads[1]].value;
-            tn_arithmetic **arithmetic = &of[left][right];
+            tn_arithmetic **arithmetic = &chosen[left][right];
             if (!*arithmetic) {
                 TN_TRY(TN_NEW(b->arena, 1, arithmetic, b->error));
                 **arithmetic = (tn_arithmetic){.left = formats->operand[left],
@@ -62,7 +62,7 @@ static bool outlier_pairs_wanted(const tn_model *model) {
     return model->keys.outliers > 0 || model->keys.outlier_scale == TN_OUTLIER_SCALE_MSE;
 }
 
-static tn_status outlier_pairs_apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
+static tn_status outlier_pairs_apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
     tn_arithmetic *pairs;
     tn_formats *formats;
     char name[TN_NUMBER_FORMAT_NAME];
@@ -83,7 +83,7 @@ static tn_status outlier_pairs_apply(tn_builder *b, const tn_operation *before, 
     b->step->formats = formats;
     b->formatted = true;
     for (uint32_t i = 0; i < operations; i++) {
-        tn_operation o = before[i];
+        tn_operation o = earlier[i];
         if (o.kind == TN_OP_PRODUCT) o.arithmetic = pairs;
         TN_TRY(tn_builder_keep(b, &o));
     }
@@ -113,20 +113,22 @@ static bool zero_skipping_wanted(const tn_model *model) {
     return model->keys.sparsity.activations > 0 || model->keys.sparsity.gradients > 0;
 }
 
-static double share_of(const tn_model_sparsity *of, uint32_t value) {
-    return value == TN_VALUE_GRADIENT ? of->gradients : value == TN_VALUE_ACTIVATION ? of->activations : 0;
+static double share_of(const tn_model_sparsity *sparsity, uint32_t value) {
+    return value == TN_VALUE_GRADIENT     ? sparsity->gradients
+           : value == TN_VALUE_ACTIVATION ? sparsity->activations
+                                          : 0;
 }
 
-static tn_status zero_skipping_apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
-    const tn_model_sparsity *of = &b->model->keys.sparsity;
-    TN_TRY(tn_builder_values(b, before, operations));
+static tn_status zero_skipping_apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
+    const tn_model_sparsity *sparsity = &b->model->keys.sparsity;
+    TN_TRY(tn_builder_values(b, earlier, operations));
     for (uint32_t i = 0; i < operations; i++) {
-        tn_operation o = before[i];
+        tn_operation o = earlier[i];
         if (o.kind == TN_OP_PRODUCT) {
-            double left = share_of(of, b->step->array[o.reads[0]].value),
-                   right = share_of(of, b->step->array[o.reads[1]].value);
-            o.cycle_ratio =
-                1 / tn_zero_skipping_speedup(of->depth, left > right ? left : right, of->efficiency);
+            double left = share_of(sparsity, b->step->array[o.reads[0]].value),
+                   right = share_of(sparsity, b->step->array[o.reads[1]].value);
+            o.cycle_ratio = 1 / tn_zero_skipping_speedup(sparsity->depth, left > right ? left : right,
+                                                         sparsity->efficiency);
         }
         TN_TRY(tn_builder_keep(b, &o));
     }
@@ -176,22 +178,22 @@ static double chunks(const tn_number_format *format) {
 
 /* Passes of a product, the mean over the run. */
 static double passes_of(const tn_builder *b, const tn_operation *o) {
-    const tn_precision_schedule *of = &b->model->keys.schedule;
-    double narrow = chunks(&of->narrow), left = chunks(&o->arithmetic->left),
+    const tn_precision_schedule *schedule = &b->model->keys.schedule;
+    double narrow = chunks(&schedule->narrow), left = chunks(&o->arithmetic->left),
            right = chunks(&o->arithmetic->right);
     double layer = (double)(o->layer + 1) / (double)b->model->layers;
-    if (of->a > 0)
-        return (of->wide_share * left + (1 - of->wide_share) * narrow) *
-               (of->wide_share * right + (1 - of->wide_share) * narrow);
-    double share = layer <= of->layers ? of->steps : 0;
+    if (schedule->a > 0)
+        return (schedule->wide_share * left + (1 - schedule->wide_share) * narrow) *
+               (schedule->wide_share * right + (1 - schedule->wide_share) * narrow);
+    double share = layer <= schedule->layers ? schedule->steps : 0;
     return share * narrow * narrow + (1 - share) * left * right;
 }
 
-static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
+static tn_status apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
     TN_TRY(check(b));
     b->step->schedule = &b->model->keys.schedule;
     for (uint32_t i = 0; i < operations; i++) {
-        tn_operation o = before[i];
+        tn_operation o = earlier[i];
         if (o.kind == TN_OP_PRODUCT && o.arithmetic) {
             tn_arithmetic *chunked;
             double passes = passes_of(b, &o);

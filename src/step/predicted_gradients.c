@@ -24,7 +24,7 @@ enum { ROWS_MOST = 32, INPUTS_LEAST = 8 };
 
 typedef struct predicting {
     tn_builder *b;
-    const tn_operation *before;
+    const tn_operation *earlier;
     uint32_t operations, forward;
     uint32_t *last; /* [layers] last operation before the updates; TN_NONE: none behind the forward pass */
     uint32_t
@@ -36,7 +36,7 @@ typedef struct predicting {
 } predicting;
 
 static bool wanted(const tn_model *model) {
-    return model->keys.predicted_gradients.per > 0;
+    return model->keys.predicted_gradients.period > 0;
 }
 
 static bool is_predicted(const predicting *p, const tn_operation *o) {
@@ -49,15 +49,15 @@ static bool is_predicted(const predicting *p, const tn_operation *o) {
 
 typedef enum in_steps { IN_ALL, IN_TRUE, IN_PREDICTED } in_steps;
 
-static tn_status keep(predicting *p, const tn_operation *operation, in_steps in) {
-    const tn_model_predicted *of = &p->b->model->keys.predicted_gradients;
+static tn_status keep(predicting *p, const tn_operation *operation, in_steps steps) {
+    const tn_model_predicted *predicted = &p->b->model->keys.predicted_gradients;
     uint32_t sort = p->b->sort;
     tn_operation o = *operation;
-    if ((in == IN_TRUE && sort == TN_SORT_PREDICTED) || (in == IN_PREDICTED && sort == TN_SORT_TRUE))
+    if ((steps == IN_TRUE && sort == TN_SORT_PREDICTED) || (steps == IN_PREDICTED && sort == TN_SORT_TRUE))
         return TN_OK;
-    if (in != IN_ALL && sort == TN_SORT_MEAN) {
-        o.times = in == IN_TRUE ? of->truly : of->per;
-        o.of_times = of->truly + of->per;
+    if (steps != IN_ALL && sort == TN_SORT_MEAN) {
+        o.times = steps == IN_TRUE ? predicted->truly : predicted->period;
+        o.of_times = predicted->truly + predicted->period;
     }
     return tn_builder_keep(p->b, &o);
 }
@@ -79,34 +79,34 @@ static const tn_program_tensor *find_tensor(const tn_program *program, tn_role r
     return NULL;
 }
 
-/* Place of the first index that both have, in `of`; its count where there is none. */
-static uint32_t shared_place(const tn_indices *of, const tn_indices *with) {
+/* Place of the first index that both have, in `left`; its count where there is none. */
+static uint32_t shared_place(const tn_indices *left, const tn_indices *right) {
     uint32_t place = 0;
-    for (; place < of->count; place++)
-        for (uint32_t k = 0; k < with->count; k++)
-            if (with->index[k] == of->index[place]) return place;
+    for (; place < left->count; place++)
+        for (uint32_t k = 0; k < right->count; k++)
+            if (right->index[k] == left->index[place]) return place;
     return place;
 }
 
-static uint64_t size_of(const tn_program *program, const tn_indices *of, uint32_t from, uint32_t end) {
+static uint64_t size_of(const tn_program *program, const tn_indices *indices, uint32_t start, uint32_t end) {
     uint64_t size = 1; /* of a part of a tensor, whose elements are counted */
-    for (uint32_t i = from; i < end; i++) size *= program->index_size[of->index[i]];
+    for (uint32_t i = start; i < end; i++) size *= program->index_size[indices->index[i]];
     return size;
 }
 
 /* Rows are along the axis that the parameter shares with the features of what the layer gives: a core's own factor of
  * the outputs, a bias whole. A core that has none is one row. */
-static void cut(const predicting *p, const tn_array *parameter, uint64_t features, tn_predictor *to) {
+static void cut(const predicting *p, const tn_array *parameter, uint64_t features, tn_predictor *target) {
     const tn_program *program = p->b->step->layer[parameter->layer].program;
-    *to = (tn_predictor){.width = p->b->model->keys.predicted_gradients.predictor,
-                         .before = 1,
-                         .rows = 1,
-                         .behind = features,
-                         .left = 1,
-                         .right = parameter->elements};
+    *target = (tn_predictor){.width = p->b->model->keys.predicted_gradients.predictor,
+                             .leading = 1,
+                             .rows = 1,
+                             .trailing = features,
+                             .left = 1,
+                             .right = parameter->elements};
     if (parameter->part == TN_PART_BIAS) {
-        to->rows = rows_along(features, features);
-        to->behind = to->right = features / to->rows;
+        target->rows = rows_along(features, features);
+        target->trailing = target->right = features / target->rows;
         return;
     }
     const tn_indices *core =
@@ -117,11 +117,11 @@ static void cut(const predicting *p, const tn_array *parameter, uint64_t feature
     if (place == core->count) return;
     uint32_t there = 0;
     while (out->index[there] != core->index[place]) there++;
-    to->rows = rows_along(program->index_size[core->index[place]], features);
-    to->left = size_of(program, core, 0, place);
-    to->right = parameter->elements / to->left / to->rows;
-    to->before = size_of(program, out, 1, there); /* the first index is the tokens' */
-    to->behind = features / to->before / to->rows;
+    target->rows = rows_along(program->index_size[core->index[place]], features);
+    target->left = size_of(program, core, 0, place);
+    target->right = parameter->elements / target->left / target->rows;
+    target->leading = size_of(program, out, 1, there); /* the first index is the tokens' */
+    target->trailing = features / target->leading / target->rows;
 }
 
 static tn_status array(predicting *p, tn_array_part part, uint32_t number, tn_array_role role,
@@ -142,7 +142,7 @@ static tn_status weights(predicting *p, tn_array_part part, uint32_t number, uin
 }
 
 static tn_operation operation(tn_operation_kind kind, tn_phase phase, uint64_t rows, uint64_t reduction,
-                              uint64_t columns, uint32_t left, uint32_t right, uint32_t to) {
+                              uint64_t columns, uint32_t left, uint32_t right, uint32_t target) {
     return (tn_operation){.kind = kind,
                           .phase = phase,
                           .batch = 1,
@@ -152,15 +152,15 @@ static tn_operation operation(tn_operation_kind kind, tn_phase phase, uint64_t r
                           .read_count = right == TN_NONE ? 1 : 2,
                           .reads = {left, right},
                           .write_count = 1,
-                          .writes = {to}};
+                          .writes = {target}};
 }
 
 static tn_status predict(predicting *p, const tn_operation *update) {
     tn_builder *b = p->b;
     const tn_array parameter = b->step->array[update->reads[0]];
-    uint32_t at = parameter.layer, y = p->pooled[at], number = ++p->number[at];
+    uint32_t index = parameter.layer, y = p->pooled[index], number = ++p->number[index];
     uint32_t u, du, v, dv, hidden, hidden_gradient, predicted, gradient = update->reads[1];
-    uint64_t features = b->model->layer[at].width, of_u, of_v, of_hidden;
+    uint64_t features = b->model->layer[index].width, of_u, of_v, of_hidden;
     tn_predictor *how;
     TN_TRY(TN_NEW(b->arena, 1, &how, b->error));
     cut(p, &parameter, features, how);
@@ -168,7 +168,7 @@ static tn_status predict(predicting *p, const tn_operation *update) {
              rows = how->rows;
     if (!tn_mul(width, inputs, &of_u) || !tn_mul(width, outputs, &of_v) || !tn_mul(width, rows, &of_hidden))
         return tn_fail(b->error, TN_OVERFLOW, "a predictor of more than 2^64 elements; use a smaller width");
-    b->at = at;
+    b->layer_index = index;
     TN_TRY(weights(p, TN_PART_PREDICTOR_IN, number, of_u, inputs, &u, &du));
     TN_TRY(weights(p, TN_PART_PREDICTOR_OUT, number, of_v, 0, &v, &dv));
     TN_TRY(array(p, TN_PART_PREDICTOR_HIDDEN, number, TN_ARRAY_ACTIVATION, of_hidden, &hidden));
@@ -179,7 +179,7 @@ static tn_status predict(predicting *p, const tn_operation *update) {
     tn_operation replaced = *update;
     replaced.reads[1] = predicted;
     const struct {
-        in_steps in;
+        in_steps steps;
         tn_operation o;
     } list[] = {
         {IN_ALL, operation(TN_OP_PRODUCT, phase, rows, inputs, width, y, u, hidden)},
@@ -197,9 +197,9 @@ static tn_status predict(predicting *p, const tn_operation *update) {
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         tn_operation o = list[i].o;
-        o.layer = at;
+        o.layer = index;
         o.predictor = o.kind == TN_OP_PRODUCT ? how : NULL;
-        TN_TRY(keep(p, &o, list[i].in));
+        TN_TRY(keep(p, &o, list[i].steps));
     }
     return TN_OK;
 }
@@ -208,10 +208,10 @@ static tn_status predict(predicting *p, const tn_operation *update) {
 
 static tn_status pool(predicting *p, uint32_t layer) {
     tn_builder *b = p->b;
-    const tn_layer *of = &b->model->layer[layer];
-    b->at = layer;
-    TN_TRY(array(p, TN_PART_PREDICTOR_INPUT, 0, TN_ARRAY_ACTIVATION, of->width, &p->pooled[layer]));
-    tn_operation sum = operation(TN_OP_COLUMN_SUM, TN_FORWARD, of->tokens, 1, of->width,
+    const tn_layer *this_layer = &b->model->layer[layer];
+    b->layer_index = layer;
+    TN_TRY(array(p, TN_PART_PREDICTOR_INPUT, 0, TN_ARRAY_ACTIVATION, this_layer->width, &p->pooled[layer]));
+    tn_operation sum = operation(TN_OP_COLUMN_SUM, TN_FORWARD, this_layer->tokens, 1, this_layer->width,
                                  b->step->layer[layer].output, TN_NONE, p->pooled[layer]);
     sum.layer = layer;
     return keep(p, &sum, IN_ALL);
@@ -226,11 +226,11 @@ static tn_status look_ahead(predicting *p) {
         for (uint32_t k = 0; k < step->layers; k++) (*lists[i])[k] = lists[i] == &p->number ? 0 : TN_NONE;
     }
     TN_TRY(TN_NEW(b->arena, p->operations, &p->next, b->error));
-    p->forward = tn_recompute_forward(p->before, p->operations);
+    p->forward = tn_recompute_forward(p->earlier, p->operations);
     uint32_t predicted = 0;
     for (uint32_t i = p->operations; i-- > 0;) {
-        uint32_t layer = p->before[i].layer;
-        if (!is_predicted(p, &p->before[i])) continue;
+        uint32_t layer = p->earlier[i].layer;
+        if (!is_predicted(p, &p->earlier[i])) continue;
         p->next[i] = p->update[layer];
         p->update[layer] = i;
         predicted++;
@@ -240,7 +240,7 @@ static tn_status look_ahead(predicting *p) {
             b->error, TN_INPUT, b->model->keys.predicted_at,
             "predicted_gradients are of the parameters of linear layers, of which none is trained");
     for (uint32_t i = 0; i < p->operations; i++) {
-        const tn_operation *o = &p->before[i];
+        const tn_operation *o = &p->earlier[i];
         for (uint32_t k = 0; i < p->forward && k < o->write_count; k++)
             if (o->writes[k] == step->layer[o->layer].output) p->given[o->layer] = i;
         if (i >= p->forward && o->phase != TN_UPDATE) p->last[o->layer] = i;
@@ -248,16 +248,16 @@ static tn_status look_ahead(predicting *p) {
     return TN_OK;
 }
 
-static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
-    predicting p = {.b = b, .before = before, .operations = operations};
+static tn_status apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
+    predicting p = {.b = b, .earlier = earlier, .operations = operations};
     TN_TRY(look_ahead(&p));
     for (uint32_t i = 0; i < operations; i++) {
-        const tn_operation *o = &before[i];
+        const tn_operation *o = &earlier[i];
         TN_TRY(keep(&p, o, i < p.forward ? IN_ALL : IN_TRUE));
         if (p.update[o->layer] == TN_NONE) continue;
         if (p.given[o->layer] == i) TN_TRY(pool(&p, o->layer));
         for (uint32_t k = p.update[o->layer]; p.last[o->layer] == i && k != TN_NONE; k = p.next[k])
-            TN_TRY(predict(&p, &before[k]));
+            TN_TRY(predict(&p, &earlier[k]));
     }
     return tn_builder_close_ranks(b, true);
 }

@@ -235,10 +235,10 @@ static bool equal_keys(const key *a, const key *b) {
 
 /* The slot of the key, or the empty one where it would go. */
 static entry *find(const tn_program_cache *cache, const key *k) {
-    size_t at = (size_t)k->hash & (cache->slots - 1);
-    while (cache->slot[at].key.kind != EMPTY && !equal_keys(&cache->slot[at].key, k))
-        at = (at + 1) & (cache->slots - 1);
-    return &cache->slot[at];
+    size_t index = (size_t)k->hash & (cache->slots - 1);
+    while (cache->slot[index].key.kind != EMPTY && !equal_keys(&cache->slot[index].key, k))
+        index = (index + 1) & (cache->slots - 1);
+    return &cache->slot[index];
 }
 
 static tn_status make_room(tn_program_cache *cache, tn_error *error) {

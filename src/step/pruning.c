@@ -39,7 +39,7 @@ typedef struct exits {
     bool *is_head;        /* [layers] */
     uint32_t *copy;       /* [arrays]: of a head's array at the exit at hand, TN_NONE until it is there */
     uint32_t arrays;
-    const tn_operation *before;
+    const tn_operation *earlier;
     uint32_t operations;
 } exits;
 
@@ -85,9 +85,9 @@ static tn_status find_stages(exits *x) {
     for (uint32_t i = 0; i < model->layers; i++) {
         const tn_layer *layer = &model->layer[i];
         for (uint32_t k = 0; k < layer->input_count; k++) {
-            uint32_t from = layer->input[k],
-                     next = x->stage[from] + (model->layer[from].repetition != TN_NONE);
-            comes[i] |= comes[from];
+            uint32_t start = layer->input[k],
+                     next = x->stage[start] + (model->layer[start].repetition != TN_NONE);
+            comes[i] |= comes[start];
             if (next > x->stage[i]) x->stage[i] = next;
         }
         x->is_head[i] = comes[i] && !leads[i];
@@ -120,14 +120,15 @@ static tn_status output_at_exit(exits *x, uint32_t array, uint32_t exit, uint32_
 /* The heads have arrays of their own at each exit; those of the last one are the list's. */
 static tn_status array_at_exit(exits *x, uint32_t array, uint32_t exit, uint32_t *at_exit) {
     tn_builder *b = x->b;
-    const tn_array of = b->step->array[array];
+    const tn_array this_array = b->step->array[array];
     *at_exit = array;
-    if (tn_array_is_resident(&of)) return TN_OK;
-    if (!x->is_head[of.layer]) return output_at_exit(x, array, exit, at_exit);
+    if (tn_array_is_resident(&this_array)) return TN_OK;
+    if (!x->is_head[this_array.layer]) return output_at_exit(x, array, exit, at_exit);
     if (exit == x->last) return TN_OK;
     if (x->copy[array] == TN_NONE) {
-        b->at = of.layer;
-        TN_TRY(tn_builder_array(b, of.part, of.number, of.role, of.elements, &x->copy[array]));
+        b->layer_index = this_array.layer;
+        TN_TRY(tn_builder_array(b, this_array.part, this_array.number, this_array.role, this_array.elements,
+                                &x->copy[array]));
         b->step->array[x->copy[array]].exit = exit + 1;
     }
     *at_exit = x->copy[array];
@@ -153,7 +154,7 @@ static tn_status add_entropies(exits *x, uint32_t exit) {
         uint32_t logits, entropy;
         if (layer->kind->family != TN_LAYER_LOSS) continue;
         TN_TRY(array_at_exit(x, b->step->layer[layer->input[0]].output, exit, &logits));
-        b->at = i;
+        b->layer_index = i;
         TN_TRY(tn_builder_array(b, TN_PART_ENTROPY, 0, TN_ARRAY_ACTIVATION, 1, &entropy));
         b->step->array[entropy].exit = exit + 1;
         uint64_t outputs = b->model->layer[layer->input[0]].width;
@@ -179,7 +180,7 @@ static tn_status add_heads(exits *x, uint32_t exit) {
     if (exit != x->last && !x->decides[exit]) return TN_OK;
     for (uint32_t a = 0; a < x->arrays; a++) x->copy[a] = TN_NONE;
     for (uint32_t i = 0; i < x->operations; i++) {
-        tn_operation o = x->before[i];
+        tn_operation o = x->earlier[i];
         if (!x->is_head[o.layer]) continue;
         for (uint32_t k = 0; k < o.read_count; k++) TN_TRY(array_at_exit(x, o.reads[k], exit, &o.reads[k]));
         for (uint32_t k = 0; k < o.write_count; k++)
@@ -189,22 +190,22 @@ static tn_status add_heads(exits *x, uint32_t exit) {
     return x->decides[exit] ? add_entropies(x, exit) : TN_OK;
 }
 
-static tn_status early_exit_apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
+static tn_status early_exit_apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
     b->step->deadline_us = b->model->keys.dvfs.deadline_us;
     if (b->model->keys.exit.count == 0) {
-        for (uint32_t i = 0; i < operations; i++) TN_TRY(tn_builder_keep(b, &before[i]));
+        for (uint32_t i = 0; i < operations; i++) TN_TRY(tn_builder_keep(b, &earlier[i]));
         return TN_OK;
     }
-    exits x = {.b = b, .before = before, .operations = operations, .arrays = b->step->arrays};
+    exits x = {.b = b, .earlier = earlier, .operations = operations, .arrays = b->step->arrays};
     TN_TRY(find_shares(&x));
     TN_TRY(find_stages(&x));
     TN_TRY(TN_NEW(b->arena, x.arrays, &x.copy, b->error));
     uint32_t exit = 0; /* whose heads come next */
     for (uint32_t i = 0; i < operations; i++) {
-        uint32_t stage = x.stage[before[i].layer];
-        if (x.is_head[before[i].layer] || stage > x.last) continue;
+        uint32_t stage = x.stage[earlier[i].layer];
+        if (x.is_head[earlier[i].layer] || stage > x.last) continue;
         for (; exit < stage; exit++) TN_TRY(add_heads(&x, exit));
-        TN_TRY(keep(&x, &before[i], stage));
+        TN_TRY(keep(&x, &earlier[i], stage));
     }
     for (; exit <= x.last; exit++) TN_TRY(add_heads(&x, exit));
     return tn_builder_close_ranks(b, true);
@@ -239,7 +240,7 @@ static bool is_attention(const tn_layer *layer) {
     return layer->kind->family == TN_LAYER_ATTENTION;
 }
 
-static tn_status add_gather(pruning *p, uint32_t layer, uint32_t from, uint32_t to, uint64_t rows,
+static tn_status add_gather(pruning *p, uint32_t layer, uint32_t begin, uint32_t end, uint64_t rows,
                             uint64_t columns, const tn_gather *how) {
     tn_gather *made;
     TN_TRY(TN_NEW(p->b->arena, 1, &made, p->b->error));
@@ -253,42 +254,43 @@ static tn_status add_gather(pruning *p, uint32_t layer, uint32_t from, uint32_t 
                                                  .reduction = 1,
                                                  .columns = columns,
                                                  .read_count = 1,
-                                                 .reads = {from},
+                                                 .reads = {begin},
                                                  .write_count = 1,
-                                                 .writes = {to}});
+                                                 .writes = {end}});
 }
 
 /* What a later layer reads: of shorter's own layers their arrays, of those before the first attention the rows that
  * stay. The look-up stands before the layer that asks first. */
 static tn_status array_for(pruning *p, uint32_t array, uint32_t layer, bool chooses, uint32_t *found) {
     tn_builder *b = p->b;
-    const tn_array *of = &p->shorter.array[array];
+    const tn_array *this_array = &p->shorter.array[array];
     *found = p->array_of[array];
     if (*found != TN_NONE) return TN_OK;
-    uint32_t from = b->step->layer[of->layer].output;
-    const tn_layer *giver = &b->model->layer[of->layer];
-    *found = from;
+    uint32_t start = b->step->layer[this_array->layer].output;
+    const tn_layer *giver = &b->model->layer[this_array->layer];
+    *found = start;
     if (giver->sequence == 1 || p->tokens == giver->sequence) {
-        p->array_of[array] = from;
+        p->array_of[array] = start;
         return TN_OK;
     }
     const tn_gather how = {giver->sequence, p->tokens, 1, 1, chooses, false};
-    b->at = of->layer;
-    TN_TRY(tn_builder_array(b, TN_PART_KEPT, 0, TN_ARRAY_ACTIVATION, of->elements, found));
+    b->layer_index = this_array->layer;
+    TN_TRY(tn_builder_array(b, TN_PART_KEPT, 0, TN_ARRAY_ACTIVATION, this_array->elements, found));
     p->array_of[array] = *found;
-    return add_gather(p, layer, from, *found, b->model->keys.batch * p->tokens, giver->width, &how);
+    return add_gather(p, layer, start, *found, b->model->keys.batch * p->tokens, giver->width, &how);
 }
 
 static tn_status copy_arrays(pruning *p) {
     tn_builder *b = p->b;
     TN_TRY(TN_NEW(b->arena, p->shorter.arrays, &p->array_of, b->error));
     for (uint32_t i = 0; i < p->shorter.arrays; i++) {
-        const tn_array *of = &p->shorter.array[i];
+        const tn_array *array = &p->shorter.array[i];
         p->array_of[i] = TN_NONE;
-        if (of->layer < p->first) continue;
-        b->at = of->layer;
-        TN_TRY(tn_builder_array(b, of->part, of->number, of->role, of->elements, &p->array_of[i]));
-        b->step->array[p->array_of[i]].is_core = of->is_core;
+        if (array->layer < p->first) continue;
+        b->layer_index = array->layer;
+        TN_TRY(
+            tn_builder_array(b, array->part, array->number, array->role, array->elements, &p->array_of[i]));
+        b->step->array[p->array_of[i]].is_core = array->is_core;
     }
     for (uint32_t i = p->first; i < b->step->layers; i++) {
         tn_step_layer *layer = &b->step->layer[i];
@@ -310,11 +312,11 @@ static tn_status gather_heads(pruning *p, const tn_operation *o, uint32_t side, 
              elements = b->step->array[*array].elements;
     uint64_t columns = b->model->layer[layer->input[side]].width, rows = elements / columns;
     const tn_gather how = {rows, rows, layer->heads, stay, chooses, false};
-    uint32_t from = *array;
-    b->at = o->layer;
+    uint32_t start = *array;
+    b->layer_index = o->layer;
     TN_TRY(tn_builder_array(b, TN_PART_KEPT_HEADS, side + 1, TN_ARRAY_ACTIVATION,
                             elements / layer->heads * stay, array));
-    return add_gather(p, o->layer, from, *array, rows, columns / layer->heads * stay, &how);
+    return add_gather(p, o->layer, start, *array, rows, columns / layer->heads * stay, &how);
 }
 
 /* The three operations of attention with the heads that stay, and what brings them there and back. */
@@ -340,7 +342,7 @@ static tn_status keep_heads(pruning *p, tn_operation *o, uint32_t values) {
     uint64_t elements = b->step->array[whole].elements, rows = elements / layer->width;
     const tn_gather back = {rows, rows, layer->heads, stay, false, true};
     o->reads[1] = values;
-    b->at = o->layer;
+    b->layer_index = o->layer;
     TN_TRY(
         tn_builder_array(b, TN_PART_OUTPUT, 1, TN_ARRAY_ACTIVATION, elements / layer->heads * stay, &mixed));
     o->writes[0] = mixed;
@@ -377,19 +379,19 @@ static tn_status refuse_places(const tn_builder *b) {
         const tn_layer *layer = &b->model->layer[i];
         if (layer->base > 0)
             return tn_fail_at(
-                b->error, TN_INPUT, layer->at,
+                b->error, TN_INPUT, layer->position,
                 "pruning has no places for the tokens that stay, which rotary layer %.100s turns by; leave "
                 "pruning out",
                 layer->name);
         if (layer->causal || (layer->kv_heads > 0 && layer->kv_heads < layer->heads))
-            return tn_fail_at(b->error, TN_INPUT, layer->at,
+            return tn_fail_at(b->error, TN_INPUT, layer->position,
                               "pruning knows no attention with %s, as layer %.100s has; leave pruning out",
                               layer->causal ? "a causal mask" : "shared key heads", layer->name);
     }
     return TN_OK;
 }
 
-static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
+static tn_status apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
     pruning p = {.b = b};
     const tn_model *model = b->model;
     tn_model *shorter;
@@ -397,7 +399,7 @@ static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t opera
     TN_TRY(refuse_places(b));
     while (p.first < model->layers && !is_attention(&model->layer[p.first])) p.first++;
     for (uint32_t i = 0; i < operations; i++)
-        if (before[i].layer < p.first) TN_TRY(tn_builder_keep(b, &before[i]));
+        if (earlier[i].layer < p.first) TN_TRY(tn_builder_keep(b, &earlier[i]));
     if (p.first == model->layers) return TN_OK;
     p.tokens = tn_kept_of(model->keys.sequence, model->keys.pruning.tokens);
     TN_TRY(tn_model_resize(model, model->keys.batch, p.tokens, b->arena, &shorter, b->error));

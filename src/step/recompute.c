@@ -10,7 +10,7 @@
 
 typedef struct plan {
     tn_builder *b;
-    const tn_operation *before;
+    const tn_operation *earlier;
     uint32_t operations, forward, arrays;
     const tn_recomputation *wanted;
     uint32_t *made_in; /* [arrays] the segment whose forward part makes it; TN_NONE: none does */
@@ -44,7 +44,7 @@ static bool is_coupling(const plan *p) {
 
 /* The addition is the segment's last operation. */
 static coupled coupled_of(const plan *p, uint32_t segment) {
-    const tn_operation *last = &p->before[p->members.member[p->members.first[segment + 1] - 1]];
+    const tn_operation *last = &p->earlier[p->members.member[p->members.first[segment + 1] - 1]];
     uint32_t branch = p->wanted->coupling[segment].branch;
     return (coupled){last->reads[!branch], last->reads[branch], last->writes[0], last};
 }
@@ -53,7 +53,7 @@ static tn_status list_members(plan *p) {
     tn_builder *b = p->b;
     uint32_t *segment;
     TN_TRY(TN_NEW(b->arena, p->forward, &segment, b->error));
-    for (uint32_t i = 0; i < p->forward; i++) segment[i] = segment_of(p, &p->before[i]);
+    for (uint32_t i = 0; i < p->forward; i++) segment[i] = segment_of(p, &p->earlier[i]);
     return tn_group_by(segment, NULL, p->forward, p->wanted->segments, b->arena, &p->members, b->error);
 }
 
@@ -75,23 +75,23 @@ static tn_status find_ways_back(plan *p) {
     bool *kept;
     TN_TRY(TN_NEW(p->b->arena, p->arrays, &kept, p->b->error));
     for (uint32_t i = 0; i < p->forward; i++) {
-        const tn_operation *o = &p->before[i];
+        const tn_operation *o = &p->earlier[i];
         uint32_t segment = segment_of(p, o);
         for (uint32_t k = 0; k < o->read_count; k++) {
-            uint32_t from = p->made_in[o->reads[k]];
-            if (from != TN_NONE && from != segment) kept[o->reads[k]] = true;
+            uint32_t start = p->made_in[o->reads[k]];
+            if (start != TN_NONE && start != segment) kept[o->reads[k]] = true;
         }
         for (uint32_t k = 0; k < o->write_count; k++) {
-            uint32_t *from = &p->made_in[o->writes[k]];
-            if (*from != TN_NONE && *from != segment) kept[o->writes[k]] = true;
-            if (*from == TN_NONE) *from = segment;
+            uint32_t *source = &p->made_in[o->writes[k]];
+            if (*source != TN_NONE && *source != segment) kept[o->writes[k]] = true;
+            if (*source == TN_NONE) *source = segment;
         }
     }
     for (uint32_t i = p->forward; i < p->operations; i++)
-        if (p->before[i].kind == TN_OP_CROSS_ENTROPY) kept[p->before[i].reads[0]] = true;
+        if (p->earlier[i].kind == TN_OP_CROSS_ENTROPY) kept[p->earlier[i].reads[0]] = true;
     for (uint32_t s = 0; is_coupling(p) && s < p->wanted->segments; s++) kept[coupled_of(p, s).result] = true;
     for (uint32_t i = 0; i < p->forward; i++) {
-        const tn_operation *o = &p->before[i];
+        const tn_operation *o = &p->earlier[i];
         bool any = false;
         for (uint32_t k = 0; k < o->write_count; k++) any |= kept[o->writes[k]];
         for (uint32_t k = 0; k < o->write_count; k++) kept[o->writes[k]] |= any;
@@ -117,14 +117,14 @@ static bool is_undone(const plan *p, uint32_t segment) {
 /* From what the backward pass reads back to what is kept. A carry is wanted by earlier segments of its chain. */
 static void find_copied(plan *p) {
     for (uint32_t i = p->forward; i < p->operations; i++)
-        for (uint32_t k = 0; k < p->before[i].read_count; k++) want(p, p->before[i].reads[k]);
+        for (uint32_t k = 0; k < p->earlier[i].read_count; k++) want(p, p->earlier[i].reads[k]);
     for (uint32_t s = 0; s < p->wanted->segments; s++) {
         if (is_undone(p, s)) {
             want(p, coupled_of(p, s).branch);
             want(p, coupled_of(p, s).result);
         }
         for (uint32_t m = p->members.first[s + 1]; m-- > p->members.first[s];) {
-            const tn_operation *o = &p->before[p->members.member[m]];
+            const tn_operation *o = &p->earlier[p->members.member[m]];
             bool *again = &p->again[p->members.member[m]];
             for (uint32_t k = 0; k < o->write_count; k++)
                 *again |= p->copied[o->writes[k]] && p->back_in[o->writes[k]] == s;
@@ -135,7 +135,7 @@ static void find_copied(plan *p) {
 }
 
 static tn_status plan_recomputation(plan *p) {
-    p->forward = tn_recompute_forward(p->before, p->operations);
+    p->forward = tn_recompute_forward(p->earlier, p->operations);
     TN_TRY(begin(p));
     TN_TRY(find_ways_back(p));
     find_copied(p);
@@ -144,10 +144,11 @@ static tn_status plan_recomputation(plan *p) {
 
 static tn_status make_copy(plan *p, uint32_t array) {
     tn_builder *b = p->b;
-    const tn_array of = b->step->array[array];
+    const tn_array this_array = b->step->array[array];
     if (!p->copied[array] || p->copy[array] != TN_NONE) return TN_OK;
-    b->at = of.layer;
-    TN_TRY(tn_builder_array(b, of.part, of.number, of.role, of.elements, &p->copy[array]));
+    b->layer_index = this_array.layer;
+    TN_TRY(tn_builder_array(b, this_array.part, this_array.number, this_array.role, this_array.elements,
+                            &p->copy[array]));
     b->step->array[p->copy[array]].is_again = true;
     return TN_OK;
 }
@@ -175,21 +176,21 @@ static tn_status bring_reads_back(plan *p, const uint32_t *reads, uint32_t count
 
 /* carry = result - branch */
 static tn_status undo(plan *p, uint32_t segment) {
-    const coupled of = coupled_of(p, segment);
-    TN_TRY(bring_reads_back(p, &of.result, 1));
-    TN_TRY(make_copy(p, of.carry));
-    tn_operation o = *of.addition;
+    const coupled couple = coupled_of(p, segment);
+    TN_TRY(bring_reads_back(p, &couple.result, 1));
+    TN_TRY(make_copy(p, couple.carry));
+    tn_operation o = *couple.addition;
     o.kind = TN_OP_SUBTRACT;
-    o.reads[0] = now(p, of.result);
-    o.reads[1] = now(p, of.branch);
-    o.writes[0] = p->copy[of.carry];
+    o.reads[0] = now(p, couple.result);
+    o.reads[1] = now(p, couple.branch);
+    o.writes[0] = p->copy[couple.carry];
     return tn_builder_keep(p->b, &o);
 }
 
 static tn_status run_again(plan *p, uint32_t segment) {
     p->done[segment] = true;
     for (uint32_t m = p->members.first[segment]; m < p->members.first[segment + 1]; m++) {
-        const tn_operation *o = &p->before[p->members.member[m]];
+        const tn_operation *o = &p->earlier[p->members.member[m]];
         if (!p->again[p->members.member[m]]) continue;
         TN_TRY(bring_reads_back(p, o->reads, o->read_count));
         for (uint32_t k = 0; k < o->write_count; k++) TN_TRY(make_copy(p, o->writes[k]));
@@ -210,15 +211,15 @@ static tn_status bring_back(plan *p, uint32_t segment) {
     return TN_OK;
 }
 
-tn_status tn_recompute(tn_builder *b, const tn_operation *before, uint32_t operations,
+tn_status tn_recompute(tn_builder *b, const tn_operation *earlier, uint32_t operations,
                        const tn_recomputation *wanted) {
     plan p = {
-        .b = b, .before = before, .operations = operations, .arrays = b->step->arrays, .wanted = wanted};
+        .b = b, .earlier = earlier, .operations = operations, .arrays = b->step->arrays, .wanted = wanted};
     TN_TRY(plan_recomputation(&p));
-    for (uint32_t i = 0; i < p.forward; i++) TN_TRY(tn_builder_keep(b, &before[i]));
+    for (uint32_t i = 0; i < p.forward; i++) TN_TRY(tn_builder_keep(b, &earlier[i]));
     for (uint32_t i = p.forward; i < operations; i++) {
-        TN_TRY(bring_reads_back(&p, before[i].reads, before[i].read_count));
-        TN_TRY(keep_renamed(&p, &before[i]));
+        TN_TRY(bring_reads_back(&p, earlier[i].reads, earlier[i].read_count));
+        TN_TRY(keep_renamed(&p, &earlier[i]));
     }
     return TN_OK;
 }
@@ -226,13 +227,13 @@ tn_status tn_recompute(tn_builder *b, const tn_operation *before, uint32_t opera
 /* By whom an array of the forward pass is read behind it. */
 enum { READ_BACKWARD = 1, READ_AGAIN = 2 };
 
-static tn_status count_kept(plan *p, const bool *of, uint64_t *elements) {
+static tn_status count_kept(plan *p, const bool *wanted, uint64_t *elements) {
     uint8_t *late;
     bool *made;
     TN_TRY(TN_NEW(p->b->arena, p->arrays, &late, p->b->error));
     TN_TRY(TN_NEW(p->b->arena, p->arrays, &made, p->b->error));
     for (uint32_t i = 0; i < p->operations; i++) {
-        const tn_operation *o = &p->before[i];
+        const tn_operation *o = &p->earlier[i];
         for (uint32_t k = 0; i < p->forward && k < o->write_count; k++) made[o->writes[k]] = true;
         for (uint32_t k = 0; k < o->read_count; k++)
             if (i >= p->forward || p->again[i])
@@ -242,27 +243,28 @@ static tn_status count_kept(plan *p, const bool *of, uint64_t *elements) {
     for (uint32_t i = 0; i < p->arrays; i++) {
         const tn_array *array = &p->b->step->array[i];
         if (!late[i] || !made[i] || p->copied[i] || !tn_role_is_activation(array->role)) continue;
-        if (!of[array->layer] && late[i] != READ_AGAIN) continue;
+        if (!wanted[array->layer] && late[i] != READ_AGAIN) continue;
         if (!tn_add(*elements, array->elements, elements))
             return tn_fail(p->b->error, TN_OVERFLOW, "more than 2^64 elements are kept");
     }
     return TN_OK;
 }
 
-static tn_status recompute_weigh(tn_builder *b, const tn_operation *before, uint32_t operations,
-                                 const tn_recomputation *wanted, const bool *of, tn_recompute_cost *cost) {
+static tn_status recompute_weigh(tn_builder *b, const tn_operation *earlier, uint32_t operations,
+                                 const tn_recomputation *wanted, const bool *chosen,
+                                 tn_recompute_cost *cost) {
     plan p = {
-        .b = b, .before = before, .operations = operations, .arrays = b->step->arrays, .wanted = wanted};
+        .b = b, .earlier = earlier, .operations = operations, .arrays = b->step->arrays, .wanted = wanted};
     *cost = (tn_recompute_cost){0};
     TN_TRY(plan_recomputation(&p));
     for (uint32_t i = 0; i < p.forward; i++) {
-        tn_operation o = before[i];
+        tn_operation o = earlier[i];
         if (!p.again[i]) continue;
         TN_TRY(tn_operation_count(&o, b->error));
         if (!tn_add(cost->flops, o.flops, &cost->flops))
             return tn_fail(b->error, TN_OVERFLOW, "more than 2^64 operations run a second time");
     }
-    return count_kept(&p, of, &cost->kept_elements);
+    return count_kept(&p, chosen, &cost->kept_elements);
 }
 
 /* Checkpointing: segments of layers keep what they take from others and are computed a second time right before their
@@ -281,7 +283,7 @@ static bool checkpointing_wanted(const tn_model *model) {
     return any;
 }
 
-static tn_status checkpointing_apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
+static tn_status checkpointing_apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
     const tn_model *model = b->model;
     uint64_t pieces = model->keys.activations.segments;
     uint32_t *segment_of, segments = 0;
@@ -289,13 +291,13 @@ static tn_status checkpointing_apply(tn_builder *b, const tn_operation *before, 
     TN_TRY(TN_NEW(b->arena, model->layers, &segment_of, b->error));
     for (uint32_t i = 0; i < model->layers; i++) {
         const tn_layer *layer = &model->layer[i];
-        uint32_t piece = (uint32_t)(i * pieces / model->layers), of = layer->repetition;
-        if (pieces > 0) of = piece + 1 < pieces ? piece : TN_NONE;
-        if (layer->activations == TN_ACTIVATIONS_RECOMPUTE_LAYERS) of = model->layers + i;
-        segment_of[i] = is_recomputed(layer) ? of : TN_NONE;
+        uint32_t piece = (uint32_t)(i * pieces / model->layers), owner = layer->repetition;
+        if (pieces > 0) owner = piece + 1 < pieces ? piece : TN_NONE;
+        if (layer->activations == TN_ACTIVATIONS_RECOMPUTE_LAYERS) owner = model->layers + i;
+        segment_of[i] = is_recomputed(layer) ? owner : TN_NONE;
         if (segment_of[i] != TN_NONE && segment_of[i] >= segments) segments = segment_of[i] + 1;
     }
-    return tn_recompute(b, before, operations, &(tn_recomputation){segments, segment_of, NULL});
+    return tn_recompute(b, earlier, operations, &(tn_recomputation){segments, segment_of, NULL});
 }
 
 static const char *const checkpointing_excluded[] = {"inference", NULL};
@@ -331,11 +333,11 @@ static bool optimal_checkpointing_wanted(const tn_model *model) {
 
 typedef struct units {
     tn_builder *b;
-    const tn_operation *before;
+    const tn_operation *earlier;
     uint32_t operations, count;
     uint32_t *first; /* [count + 1] layers; a unit is a stretch of them */
     uint32_t *segment_of;
-    bool *of;
+    bool *segment;
     size_t *first_option;
     double *flops, *bytes; /* of options */
 } units;
@@ -347,7 +349,7 @@ static tn_status find_units(units *u) {
     tn_error *error = u->b->error;
     TN_TRY(TN_NEW(arena, (size_t)model->layers + 1, &u->first, error));
     TN_TRY(TN_NEW(arena, model->layers, &u->segment_of, error));
-    TN_TRY(TN_NEW(arena, model->layers, &u->of, error));
+    TN_TRY(TN_NEW(arena, model->layers, &u->segment, error));
     TN_TRY(TN_NEW(arena, (size_t)model->layers + 1, &u->first_option, error));
     TN_TRY(TN_NEW(arena, (size_t)model->layers * OPTIONS, &u->flops, error));
     TN_TRY(TN_NEW(arena, (size_t)model->layers * OPTIONS, &u->bytes, error));
@@ -369,31 +371,31 @@ static void choose(units *u, uint32_t unit, uint32_t option, uint32_t *segments)
     if (option != KEEP) *segments += option == LAYERS ? end - begin : 1;
 }
 
-static tn_status weigh(units *u, uint32_t unit, uint32_t option, size_t at) {
+static tn_status weigh(units *u, uint32_t unit, uint32_t option, size_t index) {
     uint32_t segments = 0, begin = u->first[unit], end = u->first[unit + 1];
     tn_recompute_cost cost;
     choose(u, unit, option, &segments);
-    for (uint32_t i = begin; i < end; i++) u->of[i] = true;
-    TN_TRY(recompute_weigh(u->b, u->before, u->operations, &(tn_recomputation){segments, u->segment_of, NULL},
-                           u->of, &cost));
-    for (uint32_t i = begin; i < end; i++) u->of[i] = false;
+    for (uint32_t i = begin; i < end; i++) u->segment[i] = true;
+    TN_TRY(recompute_weigh(u->b, u->earlier, u->operations,
+                           &(tn_recomputation){segments, u->segment_of, NULL}, u->segment, &cost));
+    for (uint32_t i = begin; i < end; i++) u->segment[i] = false;
     choose(u, unit, KEEP, &segments);
-    u->flops[at] = (double)cost.flops;
-    u->bytes[at] = (double)cost.kept_elements * (double)u->b->step->element_bytes;
+    u->flops[index] = (double)cost.flops;
+    u->bytes[index] = (double)cost.kept_elements * (double)u->b->step->element_bytes;
     return TN_OK;
 }
 
 static tn_status weigh_all(units *u) {
-    size_t at = 0;
+    size_t index = 0;
     for (uint32_t unit = 0; unit < u->count; unit++) {
         uint32_t layers = u->first[unit + 1] - u->first[unit];
         uint32_t options = !is_optimal(&u->b->model->layer[u->first[unit]]) ? 1
                            : layers > 1                                     ? OPTIONS
                                                                             : WHOLE;
-        u->first_option[unit] = at;
-        for (uint32_t option = 0; option < options; option++) TN_TRY(weigh(u, unit, option, at++));
+        u->first_option[unit] = index;
+        for (uint32_t option = 0; option < options; option++) TN_TRY(weigh(u, unit, option, index++));
     }
-    u->first_option[u->count] = at;
+    u->first_option[u->count] = index;
     return TN_OK;
 }
 
@@ -412,8 +414,9 @@ static tn_status refuse(const units *u, uint64_t budget) {
                       budget, least);
 }
 
-static tn_status optimal_checkpointing_apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
-    units u = {.b = b, .before = before, .operations = operations};
+static tn_status optimal_checkpointing_apply(tn_builder *b, const tn_operation *earlier,
+                                             uint32_t operations) {
+    units u = {.b = b, .earlier = earlier, .operations = operations};
     const double budget = (double)b->model->keys.activations.budget_bytes;
     tn_allocation best = {0};
     uint32_t segments = 0;
@@ -434,7 +437,7 @@ static tn_status optimal_checkpointing_apply(tn_builder *b, const tn_operation *
         status = refuse(&u, b->model->keys.activations.budget_bytes);
     tn_allocation_free(&best);
     if (status != TN_OK) return status;
-    return tn_recompute(b, before, operations, &(tn_recomputation){segments, u.segment_of, NULL});
+    return tn_recompute(b, earlier, operations, &(tn_recomputation){segments, u.segment_of, NULL});
 }
 
 static const char *const optimal_checkpointing_excluded[] = {"inference", NULL};

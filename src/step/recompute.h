@@ -30,7 +30,7 @@ typedef struct tn_recomputation {
 uint32_t tn_recompute_forward(const tn_operation *operation, uint32_t operations);
 
 /* Writes the step's list anew, as tn_transformation.apply does. */
-tn_status tn_recompute(tn_builder *b, const tn_operation *before, uint32_t operations,
+tn_status tn_recompute(tn_builder *b, const tn_operation *earlier, uint32_t operations,
                        const tn_recomputation *wanted);
 
 /* What it would come to, without writing anything: scalar operations made a

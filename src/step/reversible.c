@@ -51,29 +51,30 @@ static const char *name_of(const chain *c, uint32_t layer) {
 
 static tn_status not_reversible(const chain *c, uint32_t layer, uint32_t reads) {
     return tn_fail_at(
-        c->error, TN_INPUT, c->b->model->layer[layer].at,
+        c->error, TN_INPUT, c->b->model->layer[layer].position,
         "layer %.100s takes %.100s, which a reversible block can't find from its outputs; a branch "
         "takes what other residuals than its own gave last, and is added to what one of them gave "
         "(docs/transformations.md)",
         name_of(c, layer), name_of(c, reads));
 }
 
-static bool is_of_branch(const chain *c, uint32_t layer, uint32_t from) {
-    return layer >= from && !c->is_backbone[layer];
+static bool is_of_branch(const chain *c, uint32_t layer, uint32_t start) {
+    return layer >= start && !c->is_backbone[layer];
 }
 
 /* A residual of which one input is made by the layers behind the coupling before; a sum of two others is part of a branch. */
-static bool is_coupling(const chain *c, uint32_t layer, uint32_t from) {
-    const tn_layer *of = &c->b->model->layer[layer];
-    return is_residual(of) && is_of_branch(c, of->input[0], from) != is_of_branch(c, of->input[1], from);
+static bool is_coupling(const chain *c, uint32_t layer, uint32_t start) {
+    const tn_layer *this_layer = &c->b->model->layer[layer];
+    return is_residual(this_layer) &&
+           is_of_branch(c, this_layer->input[0], start) != is_of_branch(c, this_layer->input[1], start);
 }
 
 /* What it is added to is what a coupling gave, or in the first repetition something from outside. */
-static tn_status couple(chain *c, uint32_t layer, uint32_t from) {
-    const tn_layer *of = &c->b->model->layer[layer];
-    bool first_is_branch = is_of_branch(c, of->input[0], from);
-    uint32_t carry = of->input[first_is_branch];
-    bool begins = carry < c->first && of->repetition == c->b->model->layer[c->first].repetition;
+static tn_status couple(chain *c, uint32_t layer, uint32_t start) {
+    const tn_layer *this_layer = &c->b->model->layer[layer];
+    bool first_is_branch = is_of_branch(c, this_layer->input[0], start);
+    uint32_t carry = this_layer->input[first_is_branch];
+    bool begins = carry < c->first && this_layer->repetition == c->b->model->layer[c->first].repetition;
     if (!begins && (carry < c->first || !c->is_result[carry])) return not_reversible(c, layer, carry);
     c->carried_by[carry] = c->couplings;
     c->is_result[layer] = true;
@@ -84,32 +85,32 @@ static tn_status couple(chain *c, uint32_t layer, uint32_t from) {
 /* What a branch takes from outside of it is there when the coupling is undone: it is carried by a later one, or by none.
  * What enters the first coupling is both of its streams. */
 static tn_status check_branch(const chain *c, uint32_t layer) {
-    const tn_layer *of = &c->b->model->layer[layer];
+    const tn_layer *this_layer = &c->b->model->layer[layer];
     uint32_t coupling = c->segment_of[layer];
-    for (uint32_t k = 0; k < of->input_count; k++) {
-        uint32_t from = of->input[k], by = c->carried_by[from];
-        bool outside = from < c->first;
-        if (c->is_backbone[from]) continue;
-        if (!outside && c->segment_of[from] == coupling) continue;
-        if (c->is_result[layer] && by == coupling) continue; /* its own carry */
-        bool there = by == TN_NONE || by > coupling || (outside && by == coupling);
-        if (!there || (!outside && !c->is_result[from])) return not_reversible(c, layer, from);
+    for (uint32_t k = 0; k < this_layer->input_count; k++) {
+        uint32_t start = this_layer->input[k], factor = c->carried_by[start];
+        bool outside = start < c->first;
+        if (c->is_backbone[start]) continue;
+        if (!outside && c->segment_of[start] == coupling) continue;
+        if (c->is_result[layer] && factor == coupling) continue; /* its own carry */
+        bool there = factor == TN_NONE || factor > coupling || (outside && factor == coupling);
+        if (!there || (!outside && !c->is_result[start])) return not_reversible(c, layer, start);
     }
     return TN_OK;
 }
 
 static tn_status find_couplings(chain *c) {
-    uint32_t from = c->first, last = c->first;
+    uint32_t start = c->first, last = c->first;
     for (uint32_t i = c->first; i < c->end; i++) {
         c->segment_of[i] = c->is_backbone[i] ? TN_NONE : c->couplings;
         if (c->is_backbone[i]) continue;
         last = i;
-        if (!is_coupling(c, i, from)) continue;
-        TN_TRY(couple(c, i, from));
-        from = i + 1;
+        if (!is_coupling(c, i, start)) continue;
+        TN_TRY(couple(c, i, start));
+        start = i + 1;
     }
-    if (from <= last && !c->is_backbone[last])
-        return tn_fail_at(c->error, TN_INPUT, c->b->model->layer[last].at,
+    if (start <= last && !c->is_backbone[last])
+        return tn_fail_at(c->error, TN_INPUT, c->b->model->layer[last].position,
                           "a reversible block must end in a residual; layer %.100s comes behind the last one",
                           name_of(c, last));
     for (uint32_t i = c->first; i < c->end; i++)
@@ -138,7 +139,7 @@ static tn_status find_chain(chain *c) {
     return find_couplings(c);
 }
 
-static tn_status begin(chain *c, const tn_operation *before, uint32_t operations) {
+static tn_status begin(chain *c, const tn_operation *earlier, uint32_t operations) {
     tn_arena *arena = c->b->arena;
     uint32_t layers = c->b->model->layers;
     tn_error *error = c->b->error;
@@ -149,18 +150,18 @@ static tn_status begin(chain *c, const tn_operation *before, uint32_t operations
     TN_TRY(TN_NEW(arena, layers, &c->learns, error));
     TN_TRY(TN_NEW(arena, layers, &c->is_backbone, error));
     for (uint32_t i = 0; i < layers; i++) c->carried_by[i] = TN_NONE;
-    for (uint32_t i = tn_recompute_forward(before, operations); i < operations; i++)
-        c->learns[before[i].layer] = true;
+    for (uint32_t i = tn_recompute_forward(earlier, operations); i < operations; i++)
+        c->learns[earlier[i].layer] = true;
     for (uint32_t i = 0; i < layers; i++) /* a residual passes gradients on without an operation */
         for (uint32_t k = 0; k < c->b->model->layer[i].input_count; k++)
             c->learns[i] |= c->learns[c->b->model->layer[i].input[k]];
     return TN_OK;
 }
 
-static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
+static tn_status apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
     const tn_model *model = b->model;
     chain c = {.b = b};
-    TN_TRY(begin(&c, before, operations));
+    TN_TRY(begin(&c, earlier, operations));
     for (c.first = 0; c.first < model->layers; c.first = c.end) {
         c.end = c.first;
         c.segment_of[c.first] = TN_NONE;
@@ -173,7 +174,7 @@ static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t opera
             TN_TRY(find_chain(&c));
         c.number++;
     }
-    return tn_recompute(b, before, operations, &(tn_recomputation){c.couplings, c.segment_of, c.coupling});
+    return tn_recompute(b, earlier, operations, &(tn_recomputation){c.couplings, c.segment_of, c.coupling});
 }
 
 static const char *const excluded[] = {"inference", NULL};

@@ -38,8 +38,8 @@ static bool is_sparse(const tn_array *array) {
 /* The cycles of a product by those of the dense one: the fullest of the tiles, whose shares of the live weights are the
  * expected order of so many draws (Blom, Statistical Estimates and Transformed Beta-Variables, 1958). */
 static tn_status fullest_share(const tn_builder *b, uint64_t elements, uint64_t live, double *share) {
-    const tn_model_sparsity *of = &b->model->keys.sparsity;
-    uint64_t *tile, fullest, balanced, tiles = of->tiles < elements ? of->tiles : elements;
+    const tn_model_sparsity *sparsity = &b->model->keys.sparsity;
+    uint64_t *tile, fullest, balanced, tiles = sparsity->tiles < elements ? sparsity->tiles : elements;
     double each = (double)elements / (double)tiles, density = (double)live / (double)elements;
     double spread = sqrt(each * density * (1 - density));
     TN_TRY(TN_NEW(b->arena, tiles, &tile, b->error));
@@ -49,15 +49,15 @@ static tn_status fullest_share(const tn_builder *b, uint64_t elements, uint64_t 
         tile[i] = (uint64_t)llround(fmin(fmax(load, 0), each));
     }
     TN_TRY(tn_procrustes_cycles(tile, tiles, &fullest, &balanced, b->error));
-    *share = fmin(1, (double)(of->balance == TN_BALANCE_PAIRS ? balanced : fullest) / each);
+    *share = fmin(1, (double)(sparsity->balance == TN_BALANCE_PAIRS ? balanced : fullest) / each);
     return TN_OK;
 }
 
 static tn_status add_mask(tn_builder *b, const tn_operation *update, uint32_t *mask) {
-    const tn_array of = b->step->array[update->writes[0]];
-    b->at = of.layer;
-    TN_TRY(tn_builder_array(b, TN_PART_MASK, 0, TN_ARRAY_OPTIMIZER, of.elements, mask));
-    if (!tn_add(b->step->optimizer_elements, of.elements, &b->step->optimizer_elements))
+    const tn_array array = b->step->array[update->writes[0]];
+    b->layer_index = array.layer;
+    TN_TRY(tn_builder_array(b, TN_PART_MASK, 0, TN_ARRAY_OPTIMIZER, array.elements, mask));
+    if (!tn_add(b->step->optimizer_elements, array.elements, &b->step->optimizer_elements))
         return tn_fail(b->error, TN_OVERFLOW, "masks of more than 2^64 elements");
     return TN_OK;
 }
@@ -74,7 +74,7 @@ static tn_status thin(tn_builder *b, tn_operation *o) {
     return TN_OK;
 }
 
-static tn_status sparse_weights_apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
+static tn_status sparse_weights_apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
     uint32_t matrices = 0;
     for (uint32_t i = 0; i < b->step->arrays; i++) {
         tn_array *array = &b->step->array[i];
@@ -88,7 +88,7 @@ static tn_status sparse_weights_apply(tn_builder *b, const tn_operation *before,
             "sparsity.weights is of dense matrices, of which no linear layer has one; set format=dense or "
             "leave it out");
     for (uint32_t i = 0; i < operations; i++) {
-        tn_operation o = before[i];
+        tn_operation o = earlier[i];
         if (o.kind == TN_OP_PRODUCT) TN_TRY(thin(b, &o));
         TN_TRY(tn_builder_keep(b, &o));
         if (o.phase != TN_UPDATE || !is_sparse(&b->step->array[o.writes[0]])) continue;
@@ -133,18 +133,18 @@ static bool wanted(const tn_model *model) {
 /* A parameter of which a part is updated: before x whole x behind elements, of which before x kept x behind. */
 typedef struct part {
     uint32_t parameter, index; /* array; index of the layer's program */
-    uint64_t before, whole, kept, behind;
+    uint64_t leading, whole, kept, trailing;
 } part;
 
 /* What is cut out of an array: of before x whole x behind elements before x kept x behind. */
 typedef struct cutout {
-    uint32_t from, to; /* arrays */
-    uint64_t before, kept, behind;
+    uint32_t source, target; /* arrays */
+    uint64_t leading, kept, trailing;
 } cutout;
 
 typedef struct updating {
     tn_builder *b;
-    const tn_operation *before;
+    const tn_operation *earlier;
     uint32_t operations, forward;
     part *part; /* [parts] */
     uint32_t parts;
@@ -185,35 +185,35 @@ static const tn_indices *indices_of(const tn_builder *b, const tn_array *weight)
 }
 
 /* Place of the factor of the inputs, 1..d, else of that of the outputs, d+1..2d (tensor/weight.h); count: there is none. */
-static uint32_t factor_place(const tn_indices *of, uint32_t d) {
+static uint32_t factor_place(const tn_indices *indices, uint32_t d) {
     for (uint32_t least = 1; least <= d + 1; least += d)
-        for (uint32_t i = 0; i < of->count; i++)
-            if (of->index[i] >= least && of->index[i] < least + d) return i;
-    return of->count;
+        for (uint32_t i = 0; i < indices->count; i++)
+            if (indices->index[i] >= least && indices->index[i] < least + d) return i;
+    return indices->count;
 }
 
 static void cut_part(updating *u, uint32_t parameter, double ratio) {
     const tn_array *array = &u->b->step->array[parameter];
     const tn_step_layer *layer = &u->b->step->layer[array->layer];
-    const tn_indices *of = indices_of(u->b, array);
-    uint32_t place = factor_place(of, layer->weight->d);
-    if (place == of->count) return;
+    const tn_indices *indices = indices_of(u->b, array);
+    uint32_t place = factor_place(indices, layer->weight->d);
+    if (place == indices->count) return;
     part *made = &u->part[u->parts];
-    *made = (part){.parameter = parameter, .index = of->index[place], .behind = 1};
+    *made = (part){.parameter = parameter, .index = indices->index[place], .trailing = 1};
     made->whole = layer->program->index_size[made->index];
     made->kept = tn_kept_of(made->whole, ratio);
-    for (uint32_t i = place + 1; i < of->count; i++)
-        made->behind *= layer->program->index_size[of->index[i]]; /* of an array, whose elements fit */
-    made->before = array->elements / made->whole / made->behind;
+    for (uint32_t i = place + 1; i < indices->count; i++)
+        made->trailing *= layer->program->index_size[indices->index[i]]; /* of an array, whose elements fit */
+    made->leading = array->elements / made->whole / made->trailing;
     if (made->kept < made->whole) u->parts++;
 }
 
 /* Updates of weights with a share of 0 are left out, with what only they need. */
-static tn_status drop_untrained(tn_builder *b, const tn_operation **before, uint32_t *operations) {
+static tn_status drop_untrained(tn_builder *b, const tn_operation **earlier, uint32_t *operations) {
     bool *updates, any = false;
     TN_TRY(TN_NEW(b->arena, *operations, &updates, b->error));
     for (uint32_t i = 0; i < *operations; i++) {
-        const tn_operation *o = &(*before)[i];
+        const tn_operation *o = &(*earlier)[i];
         double ratio = 1;
         if (o->phase != TN_UPDATE) continue;
         if (is_weight(b, &b->step->array[o->writes[0]])) TN_TRY(ratio_of(b, o->writes[0], &ratio));
@@ -221,8 +221,8 @@ static tn_status drop_untrained(tn_builder *b, const tn_operation **before, uint
         any |= ratio == 0;
     }
     if (!any) return TN_OK;
-    TN_TRY(tn_keep_updates(b, *before, *operations, updates, b->model->keys.ratio_at));
-    tn_builder_anew(b, before, operations);
+    TN_TRY(tn_keep_updates(b, *earlier, *operations, updates, b->model->keys.ratio_at));
+    tn_builder_anew(b, earlier, operations);
     return TN_OK;
 }
 
@@ -231,7 +231,7 @@ static tn_status find_parts(updating *u) {
     TN_TRY(TN_NEW(b->arena, u->operations, &u->part, b->error));
     TN_TRY(TN_NEW(b->arena, b->step->arrays, &u->of_gradient, b->error));
     for (uint32_t i = 0; i < u->operations; i++) {
-        const tn_operation *o = &u->before[i];
+        const tn_operation *o = &u->earlier[i];
         double ratio;
         uint32_t parts = u->parts;
         if (o->phase != TN_UPDATE || !is_weight(b, &b->step->array[o->writes[0]])) continue;
@@ -255,24 +255,24 @@ static uint32_t tensor_of(const tn_operation *o, int operand) {
 
 /* The part's elements of an operand of the product of its gradient; false: that operand lacks the factor. */
 static bool find_cut(const updating *u, const tn_operation *o, int operand, cutout *cut) {
-    const part *of = part_of(u, o);
+    const part *piece = part_of(u, o);
     const tn_program *program = u->b->step->layer[o->layer].program;
-    if (!of) return false;
+    if (!piece) return false;
     const tn_indices *indices = &program->tensor[tensor_of(o, operand)].indices;
     uint32_t place = 0;
-    while (place < indices->count && indices->index[place] != of->index) place++;
+    while (place < indices->count && indices->index[place] != piece->index) place++;
     if (place == indices->count) return false;
-    *cut = (cutout){.from = o->reads[operand], .kept = of->kept, .behind = 1};
+    *cut = (cutout){.source = o->reads[operand], .kept = piece->kept, .trailing = 1};
     for (uint32_t i = place + 1; i < indices->count; i++)
-        cut->behind *= program->index_size[indices->index[i]];
-    cut->before = u->b->step->array[cut->from].elements / of->whole / cut->behind;
+        cut->trailing *= program->index_size[indices->index[i]];
+    cut->leading = u->b->step->array[cut->source].elements / piece->whole / cut->trailing;
     return true;
 }
 
 static const cutout *find_known(const updating *u, const cutout *cut) {
     for (uint32_t i = 0; i < u->cuts; i++)
-        if (u->cut[i].from == cut->from && u->cut[i].before == cut->before && u->cut[i].kept == cut->kept &&
-            u->cut[i].behind == cut->behind)
+        if (u->cut[i].source == cut->source && u->cut[i].leading == cut->leading &&
+            u->cut[i].kept == cut->kept && u->cut[i].trailing == cut->trailing)
             return &u->cut[i];
     return NULL;
 }
@@ -284,7 +284,7 @@ static tn_status find_reads(updating *u) {
     TN_TRY(TN_NEW(b->arena, b->step->arrays, &u->whole_later, b->error));
     TN_TRY(TN_NEW(b->arena, (size_t)2 * u->parts, &u->cut, b->error));
     for (uint32_t i = 0; i < u->operations; i++) {
-        const tn_operation *o = &u->before[i];
+        const tn_operation *o = &u->earlier[i];
         for (uint32_t k = 0; i < u->forward && k < o->write_count; k++) u->made[o->writes[k]] = true;
         for (uint32_t k = 0; i >= u->forward && k < o->read_count; k++)
             if (k >= 2 || !find_cut(u, o, (int)k, &cut)) u->whole_later[o->reads[k]] = true;
@@ -292,34 +292,35 @@ static tn_status find_reads(updating *u) {
     return TN_OK;
 }
 
-static tn_status say_part(updating *u, const tn_operation *product, uint32_t tensor, tn_operation *to) {
-    const part *of = part_of(u, product);
+static tn_status say_part(updating *u, const tn_operation *product, uint32_t tensor, tn_operation *target) {
+    const part *piece = part_of(u, product);
     tn_partial *how;
     TN_TRY(TN_NEW(u->b->arena, 1, &how, u->b->error));
-    *how =
-        (tn_partial){.step = product->program_step, .tensor = tensor, .index = of->index, .kept = of->kept};
-    to->partial = how;
+    *how = (tn_partial){
+        .step = product->program_step, .tensor = tensor, .index = piece->index, .kept = piece->kept};
+    target->partial = how;
     return TN_OK;
 }
 
 /* Once for all layers that read the same part of the array. */
 static tn_status cut_out(updating *u, const tn_operation *product, uint32_t tensor, cutout *cut) {
     tn_builder *b = u->b;
-    const tn_array from = b->step->array[cut->from];
+    const tn_array source = b->step->array[cut->source];
     tn_operation copy = {.kind = TN_OP_LOOKUP,
                          .phase = TN_FORWARD,
                          .layer = product->layer,
                          .batch = 1,
-                         .rows = cut->before,
+                         .rows = cut->leading,
                          .reduction = 1,
-                         .columns = cut->kept * cut->behind,
+                         .columns = cut->kept * cut->trailing,
                          .read_count = 1,
-                         .reads = {cut->from},
+                         .reads = {cut->source},
                          .write_count = 1};
-    b->at = from.layer;
-    TN_TRY(tn_builder_array(b, from.part, from.number, from.role, copy.rows * copy.columns, &cut->to));
-    b->step->array[cut->to].is_part = true;
-    copy.writes[0] = cut->to;
+    b->layer_index = source.layer;
+    TN_TRY(
+        tn_builder_array(b, source.part, source.number, source.role, copy.rows * copy.columns, &cut->target));
+    b->step->array[cut->target].is_part = true;
+    copy.writes[0] = cut->target;
     u->cut[u->cuts++] = *cut;
     TN_TRY(say_part(u, product, tensor, &copy));
     return tn_builder_keep(b, &copy);
@@ -329,9 +330,9 @@ static tn_status cut_out(updating *u, const tn_operation *product, uint32_t tens
 static tn_status cut_layer(updating *u, uint32_t layer) {
     cutout cut;
     for (uint32_t i = u->forward; i < u->operations; i++)
-        for (int k = 0; k < 2 && u->before[i].layer == layer; k++) {
-            const tn_operation *o = &u->before[i];
-            if (!find_cut(u, o, k, &cut) || !u->made[cut.from] || u->whole_later[cut.from]) continue;
+        for (int k = 0; k < 2 && u->earlier[i].layer == layer; k++) {
+            const tn_operation *o = &u->earlier[i];
+            if (!find_cut(u, o, k, &cut) || !u->made[cut.source] || u->whole_later[cut.source]) continue;
             if (!find_known(u, &cut)) TN_TRY(cut_out(u, o, tensor_of(o, k), &cut));
         }
     return TN_OK;
@@ -341,17 +342,17 @@ static tn_status cut_layer(updating *u, uint32_t layer) {
 
 /* The part's rows or columns of the product alone. */
 static tn_status keep_product(updating *u, const tn_operation *whole) {
-    const part *of = part_of(u, whole);
+    const part *piece = part_of(u, whole);
     tn_operation o = *whole;
     cutout cut[2];
     bool has[2];
     for (int k = 0; k < 2; k++) {
         has[k] = find_cut(u, whole, k, &cut[k]);
         const cutout *known = has[k] ? find_known(u, &cut[k]) : NULL;
-        if (known) o.reads[k] = known->to;
+        if (known) o.reads[k] = known->target;
     }
     uint64_t *size = has[0] && has[1] ? &o.batch : has[0] ? &o.rows : &o.columns;
-    *size = *size / of->whole * of->kept;
+    *size = *size / piece->whole * piece->kept;
     o.program_step = NULL;
     TN_TRY(say_part(u, whole, whole->program_step->out, &o));
     return tn_builder_keep(u->b, &o);
@@ -360,14 +361,14 @@ static tn_status keep_product(updating *u, const tn_operation *whole) {
 /* Gradient and state shrink to the part, and the update goes over it. */
 static tn_status keep_update(updating *u, const tn_operation *whole) {
     tn_step *step = u->b->step;
-    const part *of = u->of_gradient[whole->reads[1]];
+    const part *piece = u->of_gradient[whole->reads[1]];
     tn_operation o = *whole;
-    o.rows = of->before;
-    o.columns = of->kept * of->behind;
+    o.rows = piece->leading;
+    o.columns = piece->kept * piece->trailing;
     step->array[o.reads[1]].elements = o.rows * o.columns;
     if (o.read_count > 2) {
         tn_array *state = &step->array[o.reads[2]];
-        uint64_t elements = state->elements / of->whole * of->kept;
+        uint64_t elements = state->elements / piece->whole * piece->kept;
         step->optimizer_elements -= state->elements - elements;
         state->elements = elements;
     }
@@ -383,18 +384,18 @@ static tn_status check_count(const tn_builder *b) {
         model->keys.ratio.count, model->keys.train.count);
 }
 
-static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
+static tn_status apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
     updating u = {.b = b};
     TN_TRY(check_count(b));
-    TN_TRY(drop_untrained(b, &before, &operations));
-    u.before = before;
+    TN_TRY(drop_untrained(b, &earlier, &operations));
+    u.earlier = earlier;
     u.operations = operations;
-    u.forward = tn_recompute_forward(before, operations);
+    u.forward = tn_recompute_forward(earlier, operations);
     TN_TRY(find_parts(&u));
     TN_TRY(find_reads(&u));
     for (uint32_t i = 0; i < operations; i++) {
-        const tn_operation *o = &before[i];
-        bool ends = i < u.forward && (i + 1 == u.forward || before[i + 1].layer != o->layer);
+        const tn_operation *o = &earlier[i];
+        bool ends = i < u.forward && (i + 1 == u.forward || earlier[i + 1].layer != o->layer);
         if (part_of(&u, o))
             TN_TRY(keep_product(&u, o));
         else if (o->phase == TN_UPDATE && u.of_gradient[o->reads[1]])

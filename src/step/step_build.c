@@ -20,7 +20,7 @@ static bool is_read_late(const tn_step *step, uint32_t operation, uint32_t array
 }
 
 /* The operations of the backward pass that read each parameter, which its update overwrites, by array. */
-static tn_status find_readers(tn_builder *b, tn_groups *of) {
+static tn_status find_readers(tn_builder *b, tn_groups *groups) {
     const tn_step *step = b->step;
     uint32_t *array, *operation, reads = 0, late = 0;
     for (uint32_t i = 0; i < step->operations; i++) reads += step->operation[i].read_count;
@@ -32,27 +32,28 @@ static tn_status find_readers(tn_builder *b, tn_groups *of) {
             array[late] = step->operation[i].reads[k];
             operation[late++] = i;
         }
-    return tn_group_by(array, operation, late, step->arrays, b->arena, of, b->error);
+    return tn_group_by(array, operation, late, step->arrays, b->arena, groups, b->error);
 }
 
 /* Adds an operation to an ascending list without repetition. */
 static void wait_for(uint32_t *after, uint32_t *count, uint32_t operation) {
-    uint32_t at = *count;
-    while (at > 0 && after[at - 1] > operation) at--;
-    if (at > 0 && after[at - 1] == operation) return;
-    memmove(&after[at + 1], &after[at], (*count - at) * sizeof *after);
-    after[at] = operation;
+    uint32_t index = *count;
+    while (index > 0 && after[index - 1] > operation) index--;
+    if (index > 0 && after[index - 1] == operation) return;
+    memmove(&after[index + 1], &after[index], (*count - index) * sizeof *after);
+    after[index] = operation;
     ++*count;
 }
 
 /* Those that wrote what it reads; an update waits for the readers of the old value too. */
-static void link_operation(const tn_builder *b, const tn_groups *of, uint32_t position, uint32_t *after) {
+static void link_operation(const tn_builder *b, const tn_groups *groups, uint32_t position, uint32_t *after) {
     tn_operation *operation = &b->step->operation[position];
     operation->after = after;
     operation->after_count = 0;
     if (operation->phase == TN_UPDATE)
-        for (uint32_t i = of->first[operation->writes[0]]; i < of->first[operation->writes[0] + 1]; i++)
-            if (of->member[i] < position) wait_for(after, &operation->after_count, of->member[i]);
+        for (uint32_t i = groups->first[operation->writes[0]]; i < groups->first[operation->writes[0] + 1];
+             i++)
+            if (groups->member[i] < position) wait_for(after, &operation->after_count, groups->member[i]);
     for (uint32_t i = 0; i < operation->read_count; i++)
         if (b->writer[operation->reads[i]] != TN_NONE)
             wait_for(after, &operation->after_count, b->writer[operation->reads[i]]);
@@ -60,9 +61,9 @@ static void link_operation(const tn_builder *b, const tn_groups *of, uint32_t po
 
 static tn_status link_operations(tn_builder *b) {
     const tn_step *step = b->step;
-    tn_groups of;
-    TN_TRY(find_readers(b, &of));
-    size_t most = of.first[step->arrays];
+    tn_groups groups;
+    TN_TRY(find_readers(b, &groups));
+    size_t most = groups.first[step->arrays];
     uint32_t *after;
     for (uint32_t i = 0; i < step->operations; i++) most += step->operation[i].read_count;
     TN_TRY(TN_NEW(b->arena, most, &after, b->error));
@@ -70,7 +71,7 @@ static tn_status link_operations(tn_builder *b) {
     for (uint32_t i = 0; i < step->arrays; i++) b->writer[i] = TN_NONE;
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *operation = &step->operation[i];
-        link_operation(b, &of, i, after);
+        link_operation(b, &groups, i, after);
         after += operation->after_count;
         for (uint32_t k = 0; k < operation->write_count; k++) b->writer[operation->writes[k]] = i;
     }
@@ -133,13 +134,13 @@ static tn_status use_weights(tn_builder *b) {
     for (size_t i = 0; i < model->weights; i++) {
         const tn_weight_use *use = &model->weight[i];
         tn_used_weight *used = &b->used[i];
-        TN_TRY(tn_fail_placed(b->error, tn_named_weight_check(model, use, b->error), use->at));
+        TN_TRY(tn_fail_placed(b->error, tn_named_weight_check(model, use, b->error), use->position));
         bool dense = tn_model_is_dense(model) || use->entry.weight.format == TN_DENSE;
         *used = (tn_used_weight){.name = use->entry.name,
                                  .flow = dense ? TN_FLOW_DENSE : use->entry.flow,
                                  .flow_at = use->flow_at};
         used->weight = dense ? dense_weight(use->rows, use->columns) : use->entry.weight;
-        TN_TRY(tn_fail_placed(b->error, measure(b, used), use->at));
+        TN_TRY(tn_fail_placed(b->error, measure(b, used), use->position));
     }
     return TN_OK;
 }
@@ -162,7 +163,7 @@ static tn_status weight_of(tn_builder *b, const tn_layer *layer, const tn_used_w
 static void describe(tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);
     const tn_layer_arrays *made = tn_builder_made(b);
-    tn_step_layer *line = &b->step->layer[b->at];
+    tn_step_layer *line = &b->step->layer[b->layer_index];
     line->degrees_of_freedom = line->parameters;
     line->tokens = layer->tokens;
     line->group = layer->kv_heads ? layer->heads / layer->kv_heads : 0;
@@ -194,16 +195,16 @@ static tn_status placed(tn_builder *b, tn_status status) {
 
 static tn_status add_forward(tn_builder *b) {
     tn_step *step = b->step;
-    for (b->at = 0; b->at < b->model->layers; b->at++) {
+    for (b->layer_index = 0; b->layer_index < b->model->layers; b->layer_index++) {
         const tn_layer *layer = tn_builder_layer(b);
         tn_layer_arrays *made = tn_builder_made(b);
         *made = (tn_layer_arrays){.output = TN_NONE, .gradient = TN_NONE, .first_parameter = TN_NONE};
-        step->layer[b->at] =
+        step->layer[b->layer_index] =
             (tn_step_layer){.name = layer->name, .kind = layer->kind->name, .family = layer->kind->family};
-        TN_TRY(tn_fail_placed(b->error, weight_of(b, layer, &made->weight), layer->at));
-        TN_TRY(tn_fail_placed(b->error, placed(b, layer->kind->forward(b)), layer->at));
+        TN_TRY(tn_fail_placed(b->error, weight_of(b, layer, &made->weight), layer->position));
+        TN_TRY(tn_fail_placed(b->error, placed(b, layer->kind->forward(b)), layer->position));
         describe(b);
-        if (!tn_add(step->degrees_of_freedom, step->layer[b->at].degrees_of_freedom,
+        if (!tn_add(step->degrees_of_freedom, step->layer[b->layer_index].degrees_of_freedom,
                     &step->degrees_of_freedom))
             return tn_fail(b->error, TN_OVERFLOW, "the model has more than 2^64 degrees of freedom");
     }
@@ -212,9 +213,9 @@ static tn_status add_forward(tn_builder *b) {
 
 static tn_status add_backward(tn_builder *b) {
     for (uint32_t i = b->model->layers; i-- > 0;) {
-        b->at = i;
+        b->layer_index = i;
         const tn_layer *layer = tn_builder_layer(b);
-        if (layer->learns) TN_TRY(tn_fail_placed(b->error, layer->kind->backward(b), layer->at));
+        if (layer->learns) TN_TRY(tn_fail_placed(b->error, layer->kind->backward(b), layer->position));
     }
     return TN_OK;
 }
@@ -252,7 +253,7 @@ static tn_status build_step(const tn_model *model, tn_program_cache *cache, uint
         .element_bytes = tn_ceil_div(tn_number_format_word_bits(&model->keys.formats.accumulate), 8),
         .steps_per_epoch = tn_ceil_div(model->keys.examples, model->keys.batch),
         .layers = model->layers};
-    return tn_fail_placed(error, build(&b, transformations), model->root->at);
+    return tn_fail_placed(error, build(&b, transformations), model->root->position);
 }
 
 tn_status tn_step_build_part(const tn_model *model, tn_program_cache *cache, uint32_t transformations,

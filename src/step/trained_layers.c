@@ -19,13 +19,13 @@ static bool inference_wanted(const tn_model *model) {
     return tn_model_is_inference(model);
 }
 
-static tn_status inference_apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
+static tn_status inference_apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
     bool *none, *logits;
     TN_TRY(TN_NEW(b->arena, operations, &none, b->error));
     TN_TRY(TN_NEW(b->arena, b->step->arrays, &logits, b->error));
     for (uint32_t i = 0; i < operations; i++)
-        if (before[i].kind == TN_OP_CROSS_ENTROPY) logits[before[i].reads[0]] = true;
-    return tn_builder_keep_needed(b, before, tn_recompute_forward(before, operations), none, logits);
+        if (earlier[i].kind == TN_OP_CROSS_ENTROPY) logits[earlier[i].reads[0]] = true;
+    return tn_builder_keep_needed(b, earlier, tn_recompute_forward(earlier, operations), none, logits);
 }
 
 const tn_transformation tn_inference = {
@@ -80,19 +80,19 @@ tn_status tn_builder_close_ranks(tn_builder *b, bool keep_resident) {
     return TN_OK;
 }
 
-tn_status tn_builder_keep_needed(tn_builder *b, const tn_operation *before, uint32_t operations,
+tn_status tn_builder_keep_needed(tn_builder *b, const tn_operation *earlier, uint32_t operations,
                                  const bool *wanted, const bool *array) {
     bool *needed, *kept;
     TN_TRY(TN_NEW(b->arena, b->step->arrays, &needed, b->error));
     TN_TRY(TN_NEW(b->arena, operations, &kept, b->error));
     for (uint32_t i = 0; i < b->step->arrays; i++) needed[i] = array && array[i];
     for (uint32_t i = operations; i-- > 0;) {
-        if (before[i].phase == TN_UPDATE && !wanted[i]) continue;
-        kept[i] = wanted[i] || writes_one_of(&before[i], needed);
-        for (uint32_t k = 0; kept[i] && k < before[i].read_count; k++) needed[before[i].reads[k]] = true;
+        if (earlier[i].phase == TN_UPDATE && !wanted[i]) continue;
+        kept[i] = wanted[i] || writes_one_of(&earlier[i], needed);
+        for (uint32_t k = 0; kept[i] && k < earlier[i].read_count; k++) needed[earlier[i].reads[k]] = true;
     }
     for (uint32_t i = 0; i < operations; i++)
-        if (kept[i]) TN_TRY(tn_builder_keep(b, &before[i]));
+        if (kept[i]) TN_TRY(tn_builder_keep(b, &earlier[i]));
     return tn_builder_close_ranks(b, false);
 }
 
@@ -112,7 +112,7 @@ static tn_status add_update(tn_builder *b, uint32_t parameter) {
 }
 
 tn_status tn_builder_updates(tn_builder *b) {
-    for (b->at = 0; b->at < b->model->layers; b->at++)
+    for (b->layer_index = 0; b->layer_index < b->model->layers; b->layer_index++)
         for (uint32_t i = 0; i < tn_builder_made(b)->parameters; i++)
             TN_TRY(add_update(b, tn_builder_parameter(b, i)));
     return TN_OK;
@@ -128,15 +128,15 @@ bool tn_parameter_is_named(const char *pattern, const char *layer, const char *p
 }
 
 /* A pattern that names no parameter is a slip. */
-static tn_status refuse_idle(tn_builder *b, const tn_text_list *patterns, const bool *used, tn_position at,
-                             const char *key) {
+static tn_status refuse_idle(tn_builder *b, const tn_text_list *patterns, const bool *used,
+                             tn_position position, const char *key) {
     for (size_t p = 0; p < patterns->count; p++) {
         if (used[p]) continue;
         const char **names;
         TN_TRY(TN_NEW(b->arena, b->step->layers, &names, b->error));
         for (uint32_t i = 0; i < b->step->layers; i++) names[i] = b->step->layer[i].name;
         const char *near = tn_suggest(patterns->item[p], names, b->step->layers);
-        return tn_fail_at(b->error, TN_INPUT, at,
+        return tn_fail_at(b->error, TN_INPUT, position,
                           "\"%s\": no layer with parameters is called \"%.100s\"%s%.100s%s", key,
                           patterns->item[p], near ? "; did you mean " : "; give names such as ",
                           near ? near : "encoder1.* or *.bias", near ? "?" : "");
@@ -144,7 +144,7 @@ static tn_status refuse_idle(tn_builder *b, const tn_text_list *patterns, const 
     return TN_OK;
 }
 
-static tn_status named_by(tn_builder *b, const tn_text_list *patterns, tn_position at, const char *key,
+static tn_status named_by(tn_builder *b, const tn_text_list *patterns, tn_position position, const char *key,
                           bool **named) {
     const tn_step *step = b->step;
     bool *used;
@@ -160,35 +160,36 @@ static tn_status named_by(tn_builder *b, const tn_text_list *patterns, tn_positi
             used[p] |= is;
         }
     }
-    return refuse_idle(b, patterns, used, at, key);
+    return refuse_idle(b, patterns, used, position, key);
 }
 
-tn_status tn_keep_updates(tn_builder *b, const tn_operation *before, uint32_t operations, const bool *update,
-                          tn_position at) {
-    uint32_t forward = tn_recompute_forward(before, operations), updates = 0;
+tn_status tn_keep_updates(tn_builder *b, const tn_operation *earlier, uint32_t operations, const bool *update,
+                          tn_position position) {
+    uint32_t forward = tn_recompute_forward(earlier, operations), updates = 0;
     bool *kept;
     TN_TRY(TN_NEW(b->arena, operations, &kept, b->error));
     for (uint32_t i = 0; i < operations; i++) {
-        const tn_operation *o = &before[i];
+        const tn_operation *o = &earlier[i];
         kept[i] = i < forward || o->kind == TN_OP_CROSS_ENTROPY || (o->phase == TN_UPDATE && update[i]);
         updates += o->phase == TN_UPDATE && kept[i];
     }
     if (updates == 0)
-        return tn_fail_at(b->error, TN_INPUT, at,
+        return tn_fail_at(b->error, TN_INPUT, position,
                           "nothing is left to train; for the forward pass alone use phase: inference");
-    return tn_builder_keep_needed(b, before, operations, kept, NULL);
+    return tn_builder_keep_needed(b, earlier, operations, kept, NULL);
 }
 
-static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
+static tn_status apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
     const tn_model *model = b->model;
     bool *trained, *frozen, *update, all = !model->keys.train_at.line;
     TN_TRY(named_by(b, &model->keys.train, model->keys.train_at, "train", &trained));
     TN_TRY(named_by(b, &model->keys.frozen, model->keys.frozen_at, "frozen", &frozen));
     TN_TRY(TN_NEW(b->arena, operations, &update, b->error));
     for (uint32_t i = 0; i < operations; i++)
-        update[i] = before[i].phase == TN_UPDATE && (all || trained[before[i].writes[0]]) &&
-                    !frozen[before[i].writes[0]];
-    return tn_keep_updates(b, before, operations, update, all ? model->keys.frozen_at : model->keys.train_at);
+        update[i] = earlier[i].phase == TN_UPDATE && (all || trained[earlier[i].writes[0]]) &&
+                    !frozen[earlier[i].writes[0]];
+    return tn_keep_updates(b, earlier, operations, update,
+                           all ? model->keys.frozen_at : model->keys.train_at);
 }
 
 static const char *const excluded[] = {"inference", NULL};

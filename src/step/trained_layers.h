@@ -8,8 +8,8 @@
 bool tn_parameter_is_named(const char *pattern, const char *layer, const char *parameter);
 
 /* Writes the list anew with the forward pass, the losses, and of the updates those of update[i]; what only the others needed
- * is gone. None: TN_INPUT at `at`, the key that chose them. */
-tn_status tn_keep_updates(tn_builder *b, const tn_operation *before, uint32_t operations, const bool *update,
-                          tn_position at);
+ * is gone. None: TN_INPUT at `position`, the key that chose them. */
+tn_status tn_keep_updates(tn_builder *b, const tn_operation *earlier, uint32_t operations, const bool *update,
+                          tn_position position);
 
 #endif

@@ -49,10 +49,10 @@ tn_status tn_transformations_apply(const tn_transformation *const *table, uint32
     TN_TRY(refuse_training(table, b));
     for (; *table && most > 0; table++, most--) {
         if (!(*table)->wanted(b->model)) continue;
-        const tn_operation *before;
+        const tn_operation *earlier;
         uint32_t operations;
-        tn_builder_anew(b, &before, &operations);
-        TN_TRY((*table)->apply(b, before, operations));
+        tn_builder_anew(b, &earlier, &operations);
+        TN_TRY((*table)->apply(b, earlier, operations));
     }
     return TN_OK;
 }

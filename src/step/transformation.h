@@ -34,7 +34,7 @@ typedef struct tn_transformation {
     bool (*wanted)(const tn_model *model);
     /* Writes the step's list anew from the list so far: tn_builder_keep for what was there, tn_builder_array
      * and tn_builder_add (of layer b->at) for what is new. */
-    tn_status (*apply)(tn_builder *b, const tn_operation *before, uint32_t operations);
+    tn_status (*apply)(tn_builder *b, const tn_operation *earlier, uint32_t operations);
 } tn_transformation;
 
 /* All there are, in the order in which they are applied; ended by NULL. */

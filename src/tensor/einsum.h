@@ -16,20 +16,20 @@
 TN_PUBLIC_BEGIN
 
 /* Everything but the sizes, which stay 0. Indices are numbered in the order in which they first occur and
- * named by their character. `at` is where the text stands; errors point into it (column counts characters
+ * named by their character. `position` is where the text stands; errors point into it (column counts characters
  * from there; line 0 is taken as 1). */
-tn_status tn_einsum_parse(const char *expression, tn_position at, tn_arena *arena, tn_network *network,
+tn_status tn_einsum_parse(const char *expression, tn_position position, tn_arena *arena, tn_network *network,
                           tn_error *error);
 
 /* The sizes of a parsed network: "a=32,b=8", each index once. */
-tn_status tn_einsum_sizes(const char *sizes, tn_position at, tn_network *network, tn_error *error);
+tn_status tn_einsum_sizes(const char *sizes, tn_position position, tn_network *network, tn_error *error);
 /* The same as a JSON object: {"a": 32, "b": 8}. */
-tn_status tn_einsum_json_sizes(const char *json, tn_position at, tn_network *network, tn_error *error);
+tn_status tn_einsum_json_sizes(const char *json, tn_position position, tn_network *network, tn_error *error);
 /* The size of one index, named by its character. */
-tn_status tn_einsum_size(const char *name, uint64_t size, tn_position at, tn_network *network,
+tn_status tn_einsum_size(const char *name, uint64_t size, tn_position position, tn_network *network,
                          tn_error *error);
 /* Refuses a network of which an index has no size yet. */
-tn_status tn_einsum_sized(const tn_network *network, tn_position at, tn_error *error);
+tn_status tn_einsum_sized(const tn_network *network, tn_position position, tn_error *error);
 
 TN_PUBLIC_END
 

@@ -19,22 +19,22 @@ static const char *const keys[] = {
 /* One value: numbers with x between them. */
 typedef struct counts {
     bool given;
-    tn_position at;
+    tn_position position;
     uint32_t count;
     uint64_t item[TN_RANKS_MOST];
 } counts;
 
 typedef struct parser {
     const char *start, *text;
-    tn_position at;
+    tn_position position;
     tn_error *error;
     counts value[KEYS];
 } parser;
 
 static tn_position here(const parser *p, const char *text) {
-    tn_position at = p->at;
-    at.column += (unsigned)(text - p->start);
-    return at;
+    tn_position position = p->position;
+    position.column += (unsigned)(text - p->start);
+    return position;
 }
 
 /* Copies up to `length` bytes of a word for a message or a look-up; what does not fit is cut. */
@@ -86,7 +86,7 @@ static tn_status read_number(parser *p, uint64_t *number) {
 
 static tn_status read_counts(parser *p, counts *value) {
     value->given = true;
-    value->at = here(p, p->text);
+    value->position = here(p, p->text);
     for (;;) {
         if (value->count == TN_RANKS_MOST)
             return tn_fail_at(p->error, TN_LIMIT, here(p, p->text), "a list of more than %d numbers",
@@ -129,7 +129,8 @@ static tn_status missing(const parser *p, const char *key, const char *example) 
 static tn_status single(const parser *p, int key) {
     const counts *value = &p->value[key];
     if (value->given && value->count != 1)
-        return tn_fail_at(p->error, TN_INPUT, value->at, "'%s' takes one number, not a list", keys[key]);
+        return tn_fail_at(p->error, TN_INPUT, value->position, "'%s' takes one number, not a list",
+                          keys[key]);
     return TN_OK;
 }
 
@@ -138,11 +139,11 @@ static tn_status set_factors(const parser *p, tn_weight *weight) {
     if (!m->given) return missing(p, "m", "m=12x8x8, the factors of the outputs");
     if (!n->given) return missing(p, "n", "n=8x8x12, the factors of the inputs");
     if (m->count != n->count)
-        return tn_fail_at(p->error, TN_INPUT, n->at,
+        return tn_fail_at(p->error, TN_INPUT, n->position,
                           "n has %" PRIu32 " factors and m has %" PRIu32 "; both need as many", n->count,
                           m->count);
     if (m->count > TN_FACTORS_MOST)
-        return tn_fail_at(p->error, TN_LIMIT, m->at, "more than %d factors", TN_FACTORS_MOST);
+        return tn_fail_at(p->error, TN_LIMIT, m->position, "more than %d factors", TN_FACTORS_MOST);
     weight->d = m->count;
     memcpy(weight->m, m->item, m->count * sizeof *m->item);
     memcpy(weight->n, n->item, n->count * sizeof *n->item);
@@ -153,10 +154,10 @@ static tn_status set_ranks(const parser *p, tn_weight *weight) {
     const counts *rank = &p->value[KEY_RANK], *terms = &p->value[KEY_TERMS];
     TN_TRY(single(p, KEY_TERMS));
     if (terms->given && weight->format != TN_BLOCK_TERM)
-        return tn_fail_at(p->error, TN_INPUT, terms->at, "only format bt has terms");
+        return tn_fail_at(p->error, TN_INPUT, terms->position, "only format bt has terms");
     if (weight->format == TN_DENSE)
         return rank->given
-                   ? tn_fail_at(p->error, TN_INPUT, rank->at, "format dense has no rank; leave it out")
+                   ? tn_fail_at(p->error, TN_INPUT, rank->position, "format dense has no rank; leave it out")
                    : TN_OK;
     if (!rank->given) return missing(p, "rank", "rank=12, or the list of all ranks");
     if (rank->count == 1) {
@@ -164,7 +165,7 @@ static tn_status set_ranks(const parser *p, tn_weight *weight) {
         return tn_weight_set_rank(weight, rank->item[0], p->error);
     }
     if (terms->given)
-        return tn_fail_at(p->error, TN_INPUT, terms->at,
+        return tn_fail_at(p->error, TN_INPUT, terms->position,
                           "the last of bt's list of ranks is its number of terms");
     weight->rank_count = rank->count;
     memcpy(weight->rank, rank->item, rank->count * sizeof *rank->item);
@@ -176,15 +177,15 @@ static tn_status check(const parser *p, const tn_weight *weight) {
     tn_error error;
     tn_status status = tn_weight_check(weight, &error);
     if (status == TN_OK) return TN_OK;
-    tn_position at = p->value[KEY_RANK].given ? p->value[KEY_RANK].at : p->at;
-    return tn_fail_at(p->error, status, at, "%s", error.message);
+    tn_position position = p->value[KEY_RANK].given ? p->value[KEY_RANK].position : p->position;
+    return tn_fail_at(p->error, status, position, "%s", error.message);
 }
 
-tn_status tn_spec_parse(const char *text, tn_position at, tn_weight *weight, uint64_t *tokens,
+tn_status tn_spec_parse(const char *text, tn_position position, tn_weight *weight, uint64_t *tokens,
                         tn_error *error) {
-    parser p = {.start = text, .text = text, .at = at, .error = error};
-    if (p.at.line == 0) p.at.line = 1;
-    if (p.at.column == 0) p.at.column = 1;
+    parser p = {.start = text, .text = text, .position = position, .error = error};
+    if (p.position.line == 0) p.position.line = 1;
+    if (p.position.column == 0) p.position.column = 1;
     *weight = (tn_weight){0};
     TN_TRY(read_format(&p, &weight->format));
     TN_TRY(read_pairs(&p));
@@ -245,18 +246,18 @@ static size_t place_of(const enumeration *all, uint64_t divisor) {
     return (size_t)(found - all->divisor);
 }
 
-/* Places the factors from position `at` on; `rest`, a divisor of the size, is what they must multiply to. A rest that
+/* Places the factors from position `index` on; `rest`, a divisor of the size, is what they must multiply to. A rest that
  * no factors multiply to is not tried again, so the work is bounded by the results and the divisors. */
-static tn_status place(enumeration *all, uint32_t at, uint64_t rest, tn_error *error) {
-    if (at == all->d) return rest == 1 ? keep(all, error) : TN_OK;
-    bool *dead = &all->dead[at * all->divisors + place_of(all, rest)];
+static tn_status place(enumeration *all, uint32_t index, uint64_t rest, tn_error *error) {
+    if (index == all->d) return rest == 1 ? keep(all, error) : TN_OK;
+    bool *dead = &all->dead[index * all->divisors + place_of(all, rest)];
     size_t before = all->count;
     if (*dead) return TN_OK;
     if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "stopped");
     for (size_t i = all->first; i < all->last && all->divisor[i] <= rest; i++) {
         if (rest % all->divisor[i] != 0) continue;
-        all->current.factor[at] = all->divisor[i];
-        TN_TRY(place(all, at + 1, rest / all->divisor[i], error));
+        all->current.factor[index] = all->divisor[i];
+        TN_TRY(place(all, index + 1, rest / all->divisor[i], error));
     }
     *dead = all->count == before;
     return TN_OK;

@@ -20,8 +20,8 @@
  * absent.
  */
 
-/* `at` is where the text stands; errors point into it. */
-tn_status tn_spec_parse(const char *text, tn_position at, tn_weight *weight, uint64_t *tokens,
+/* `position` is where the text stands; errors point into it. */
+tn_status tn_spec_parse(const char *text, tn_position position, tn_weight *weight, uint64_t *tokens,
                         tn_error *error);
 
 TN_PUBLIC_BEGIN

@@ -66,7 +66,7 @@ static tn_status decode_size(const decoder *d, const tn_yaml *key, const tn_yaml
                                   ? TN_NUMBER_MALFORMED
                                   : tn_read_count(value->text, size);
     if (status != TN_NUMBER_OK || *size == 0)
-        return tn_fail_at(d->error, TN_INPUT, value->at,
+        return tn_fail_at(d->error, TN_INPUT, value->position,
                           "the size of index %.100s must be a whole number of 1 to 2^64 - 1", key->text);
     return TN_OK;
 }
@@ -88,9 +88,10 @@ static tn_status decode_sizes(decoder *d) {
     const tn_yaml *sizes = d->entry->sizes;
     tn_network *network = d->network;
     if (sizes->kind != TN_YAML_MAPPING)
-        return tn_fail_at(d->error, TN_INPUT, sizes->at, "\"sizes\" must be a mapping such as {a: 32, b: 8}");
+        return tn_fail_at(d->error, TN_INPUT, sizes->position,
+                          "\"sizes\" must be a mapping such as {a: 32, b: 8}");
     if (sizes->count > TN_INDICES_MOST)
-        return tn_fail_at(d->error, TN_LIMIT, sizes->at, "more than %d indices", TN_INDICES_MOST);
+        return tn_fail_at(d->error, TN_LIMIT, sizes->position, "more than %d indices", TN_INDICES_MOST);
     uint32_t count = (uint32_t)sizes->count;
     TN_TRY(TN_NEW(d->arena, count, &network->index_size, d->error));
     TN_TRY(TN_NEW(d->arena, count, &network->index_name, d->error));
@@ -110,23 +111,23 @@ static tn_status decode_indices(const decoder *d, const tn_yaml *node, const cha
                                 tn_indices *indices) {
     const tn_network *network = d->network;
     if (node->kind != TN_YAML_SEQUENCE)
-        return tn_fail_at(d->error, TN_INPUT, node->at, "%s must be a list of index names such as [a, b]",
-                          what);
+        return tn_fail_at(d->error, TN_INPUT, node->position,
+                          "%s must be a list of index names such as [a, b]", what);
     if (node->count > TN_INDICES_MOST)
-        return tn_fail_at(d->error, TN_LIMIT, node->at, "more than %d indices", TN_INDICES_MOST);
+        return tn_fail_at(d->error, TN_LIMIT, node->position, "more than %d indices", TN_INDICES_MOST);
     TN_TRY(TN_NEW(d->arena, node->count, &indices->index, d->error));
     bool seen[TN_INDICES_MOST] = {false};
     for (size_t i = 0; i < node->count; i++) {
         const tn_yaml *item = node->item[i];
         if (item->kind != TN_YAML_SCALAR)
-            return tn_fail_at(d->error, TN_INPUT, item->at, "%s holds something that is no name", what);
+            return tn_fail_at(d->error, TN_INPUT, item->position, "%s holds something that is no name", what);
         uint32_t place = bisect(d, item->text, network->indices);
         if (place == network->indices || strcmp(network->index_name[d->sorted[place]], item->text) != 0)
-            return tn_fail_at(d->error, TN_INPUT, item->at, "index %.100s has no size; add it to \"sizes\"",
-                              item->text);
+            return tn_fail_at(d->error, TN_INPUT, item->position,
+                              "index %.100s has no size; add it to \"sizes\"", item->text);
         uint32_t index = d->sorted[place];
         if (seen[index])
-            return tn_fail_at(d->error, TN_INPUT, item->at, "index %.100s occurs twice in one list; %s",
+            return tn_fail_at(d->error, TN_INPUT, item->position, "index %.100s occurs twice in one list; %s",
                               item->text, "a diagonal must be taken before");
         seen[index] = true;
         indices->index[indices->count++] = index;
@@ -170,7 +171,7 @@ static tn_status all_used(const decoder *d) {
         for (uint32_t i = 0; i < network->tensor[t].count; i++) used[network->tensor[t].index[i]] = true;
     for (uint32_t i = 0; i < network->indices; i++)
         if (!used[i])
-            return tn_fail_at(d->error, TN_INPUT, d->entry->sizes->key[i]->at,
+            return tn_fail_at(d->error, TN_INPUT, d->entry->sizes->key[i]->position,
                               "index %.100s is on no tensor; remove it or add it to one",
                               network->index_name[i]);
     return TN_OK;
@@ -179,14 +180,15 @@ static tn_status all_used(const decoder *d) {
 static tn_status decode_einsum(const decoder *d) {
     const tn_yaml *sizes = d->entry->sizes;
     if (sizes->kind != TN_YAML_MAPPING)
-        return tn_fail_at(d->error, TN_INPUT, sizes->at, "\"sizes\" must be a mapping such as {a: 32, b: 8}");
+        return tn_fail_at(d->error, TN_INPUT, sizes->position,
+                          "\"sizes\" must be a mapping such as {a: 32, b: 8}");
     TN_TRY(tn_einsum_parse(d->entry->einsum, d->entry->einsum_at, d->arena, d->network, d->error));
     for (size_t i = 0; i < sizes->count; i++) {
         uint64_t size = 0;
         TN_TRY(decode_size(d, sizes->key[i], sizes->item[i], &size));
-        TN_TRY(tn_einsum_size(sizes->key[i]->text, size, sizes->key[i]->at, d->network, d->error));
+        TN_TRY(tn_einsum_size(sizes->key[i]->text, size, sizes->key[i]->position, d->network, d->error));
     }
-    return tn_einsum_sized(d->network, sizes->at, d->error);
+    return tn_einsum_sized(d->network, sizes->position, d->error);
 }
 
 /* What the network as a whole breaks lies in its sizes. */
@@ -194,7 +196,7 @@ static tn_status check(const decoder *d) {
     uint64_t elements;
     tn_status status = tn_network_check(d->network, d->error);
     if (status == TN_OK) status = tn_network_input_elements(d->network, &elements, d->error);
-    return tn_fail_placed(d->error, status, d->entry->sizes->at);
+    return tn_fail_placed(d->error, status, d->entry->sizes->position);
 }
 
 tn_status tn_network_decode(const tn_yaml *root, tn_arena *arena, tn_network *network, const char **name,
@@ -213,7 +215,7 @@ tn_status tn_network_decode(const tn_yaml *root, tn_arena *arena, tn_network *ne
         return check(&d);
     }
     if (!tensors || !entry.output)
-        return tn_fail_at(error, TN_INPUT, root->at, "a network needs %s, or \"einsum\"",
+        return tn_fail_at(error, TN_INPUT, root->position, "a network needs %s, or \"einsum\"",
                           tensors ? "\"output\" beside \"tensors\"" : "\"tensors\" and \"output\"");
     TN_TRY(decode_sizes(&d));
     TN_TRY(decode_tensors(&d));

@@ -442,10 +442,10 @@ static tn_status add_rows(writer *w, bool input_side) {
     return token_indices(w, input_side, &w->network->tensor[t]);
 }
 
-/* All cores but `without`. */
-static tn_status add_cores(writer *w, uint32_t without) {
+/* All cores but `rest`. */
+static tn_status add_cores(writer *w, uint32_t rest) {
     for (uint32_t core = 0; core < w->layout.cores; core++) {
-        if (core == without) continue;
+        if (core == rest) continue;
         uint32_t t = w->network->tensors++;
         TN_TRY(tn_arena_format(w->arena, &w->network->tensor_name[t], w->error, "G%" PRIu32, core + 1));
         TN_TRY(core_indices(w, core, &w->network->tensor[t]));

@@ -28,7 +28,7 @@ struct tn_arrays {
     bool takes_integers; /* a .npy file of them opens */
     tn_arrays **shard;   /* files of arrays that an index names, opened */
     size_t shards;
-    tn_byte_source **beside; /* files that hold values of this one, opened */
+    tn_byte_source **companion; /* files that hold values of this one, opened */
     size_t besides;
     const struct tn_onnx *graph; /* of an ONNX file (text/onnx.h) */
 };

@@ -22,100 +22,107 @@ typedef struct header {
     bool has_type, has_order, has_shape;
 } header;
 
-static tn_status bad_header(const header *in, const char *wanted) {
-    return tn_byte_source_fail(in->source, in->error,
+static tn_status bad_header(const header *header_text, const char *wanted) {
+    return tn_byte_source_fail(header_text->source, header_text->error,
                                "\"%.100s\": damaged .npy header: %s; it must read like {'descr': '<f8', "
                                "'fortran_order': False, 'shape': (3, 4), }",
-                               in->name, wanted);
+                               header_text->name, wanted);
 }
 
-static void skip_space(header *in) {
-    while (in->text < in->end && (*in->text == ' ' || *in->text == '\n' || *in->text == '\t')) in->text++;
+static void skip_space(header *header_text) {
+    while (header_text->text < header_text->end &&
+           (*header_text->text == ' ' || *header_text->text == '\n' || *header_text->text == '\t'))
+        header_text->text++;
 }
 
 /* Passes over `c` and the space before it, if it is there. */
-static bool take(header *in, char c) {
-    skip_space(in);
-    if (in->text == in->end || *in->text != c) return false;
-    in->text++;
+static bool take(header *header_text, char c) {
+    skip_space(header_text);
+    if (header_text->text == header_text->end || *header_text->text != c) return false;
+    header_text->text++;
     return true;
 }
 
-static bool take_word(header *in, const char *word) {
+static bool take_word(header *header_text, const char *word) {
     size_t length = strlen(word);
-    skip_space(in);
-    if ((size_t)(in->end - in->text) < length || memcmp(in->text, word, length) != 0) return false;
-    in->text += length;
+    skip_space(header_text);
+    if ((size_t)(header_text->end - header_text->text) < length ||
+        memcmp(header_text->text, word, length) != 0)
+        return false;
+    header_text->text += length;
     return true;
 }
 
 /* 'text' or "text"; it stays in place. */
-static bool take_text(header *in, const char **text, size_t *length) {
-    char quote = take(in, '\'') ? '\'' : take(in, '"') ? '"' : '\0';
+static bool take_text(header *header_text, const char **text, size_t *length) {
+    char quote = take(header_text, '\'') ? '\'' : take(header_text, '"') ? '"' : '\0';
     if (!quote) return false;
-    const char *end = memchr(in->text, quote, (size_t)(in->end - in->text));
+    const char *end = memchr(header_text->text, quote, (size_t)(header_text->end - header_text->text));
     if (!end) return false;
-    *text = in->text;
-    *length = (size_t)(end - in->text);
-    in->text = end + 1;
+    *text = header_text->text;
+    *length = (size_t)(end - header_text->text);
+    header_text->text = end + 1;
     return true;
 }
 
 /* Behind an opening bracket: up to the closing one. Structured types are passed over, not understood. */
-static bool skip_list(header *in) {
-    for (size_t depth = 1; depth > 0; in->text++) {
-        if (in->text == in->end) return false;
-        depth += *in->text == '[';
-        depth -= *in->text == ']';
+static bool skip_list(header *header_text) {
+    for (size_t depth = 1; depth > 0; header_text->text++) {
+        if (header_text->text == header_text->end) return false;
+        depth += *header_text->text == '[';
+        depth -= *header_text->text == ']';
     }
     return true;
 }
 
-static tn_status read_type(header *in) {
+static tn_status read_type(header *header_text) {
     const char *text = "structured";
     size_t length = strlen(text);
-    bool good = take(in, '[') ? skip_list(in) : take_text(in, &text, &length);
+    bool good = take(header_text, '[') ? skip_list(header_text) : take_text(header_text, &text, &length);
     if (!good || length > LONGEST_TYPE || memchr(text, '\0', length))
-        return bad_header(in, "no type after 'descr'");
-    memcpy(in->type, text, length);
-    in->type[length] = '\0';
-    in->has_type = true;
+        return bad_header(header_text, "no type after 'descr'");
+    memcpy(header_text->type, text, length);
+    header_text->type[length] = '\0';
+    header_text->has_type = true;
     return TN_OK;
 }
 
-static tn_status read_order(header *in, tn_array_entry *entry) {
-    entry->fortran_order = take_word(in, "True");
-    if (!entry->fortran_order && !take_word(in, "False"))
-        return bad_header(in, "neither True nor False after 'fortran_order'");
-    in->has_order = true;
+static tn_status read_order(header *header_text, tn_array_entry *entry) {
+    entry->fortran_order = take_word(header_text, "True");
+    if (!entry->fortran_order && !take_word(header_text, "False"))
+        return bad_header(header_text, "neither True nor False after 'fortran_order'");
+    header_text->has_order = true;
     return TN_OK;
 }
 
-static tn_status read_length(header *in, uint64_t *length) {
+static tn_status read_length(header *header_text, uint64_t *length) {
     bool digits = false;
     *length = 0;
-    skip_space(in);
-    for (; in->text < in->end && *in->text >= '0' && *in->text <= '9'; in->text++, digits = true)
-        if (!tn_mul(*length, 10, length) || !tn_add(*length, (uint64_t)(*in->text - '0'), length))
-            return tn_fail_at(in->error, TN_OVERFLOW, (tn_position){.file = in->source->file},
-                              "\"%.100s\": an axis longer than 2^64", in->name);
-    if (!digits) return bad_header(in, "an axis that is not a whole number in 'shape'");
-    take(in, 'L'); /* as Python 2 wrote it */
+    skip_space(header_text);
+    for (; header_text->text < header_text->end && *header_text->text >= '0' && *header_text->text <= '9';
+         header_text->text++, digits = true)
+        if (!tn_mul(*length, 10, length) || !tn_add(*length, (uint64_t)(*header_text->text - '0'), length))
+            return tn_fail_at(header_text->error, TN_OVERFLOW,
+                              (tn_position){.file = header_text->source->file},
+                              "\"%.100s\": an axis longer than 2^64", header_text->name);
+    if (!digits) return bad_header(header_text, "an axis that is not a whole number in 'shape'");
+    take(header_text, 'L'); /* as Python 2 wrote it */
     return TN_OK;
 }
 
-static tn_status read_shape(header *in, tn_array_entry *entry) {
+static tn_status read_shape(header *header_text, tn_array_entry *entry) {
     tn_array_info *info = &entry->info;
-    if (!take(in, '(')) return bad_header(in, "no tuple after 'shape'");
-    for (info->axes = 0; !take(in, ')'); info->axes++) {
+    if (!take(header_text, '(')) return bad_header(header_text, "no tuple after 'shape'");
+    for (info->axes = 0; !take(header_text, ')'); info->axes++) {
         if (info->axes == TN_ARRAY_AXES)
-            return tn_fail_at(in->error, TN_LIMIT, (tn_position){.file = in->source->file},
-                              "\"%.100s\" has more than %d axes", in->name, TN_ARRAY_AXES);
-        if (info->axes > 0 && !take(in, ',')) return bad_header(in, "no comma between axes");
-        if (info->axes > 0 && take(in, ')')) break;
-        TN_TRY(read_length(in, &info->shape[info->axes]));
+            return tn_fail_at(header_text->error, TN_LIMIT, (tn_position){.file = header_text->source->file},
+                              "\"%.100s\" has more than %d axes", header_text->name, TN_ARRAY_AXES);
+        if (info->axes > 0 && !take(header_text, ','))
+            return bad_header(header_text, "no comma between axes");
+        if (info->axes > 0 && take(header_text, ')')) break;
+        TN_TRY(read_length(header_text, &info->shape[info->axes]));
     }
-    in->has_shape = true;
+    header_text->has_shape = true;
     return TN_OK;
 }
 
@@ -123,28 +130,30 @@ static bool is_word(const char *text, size_t length, const char *word) {
     return length == strlen(word) && memcmp(text, word, length) == 0;
 }
 
-static tn_status read_pair(header *in, tn_array_entry *entry) {
+static tn_status read_pair(header *header_text, tn_array_entry *entry) {
     const char *key;
     size_t length;
-    if (!take_text(in, &key, &length) || !take(in, ':')) return bad_header(in, "no key");
-    if (is_word(key, length, "descr") && !in->has_type) return read_type(in);
-    if (is_word(key, length, "fortran_order") && !in->has_order) return read_order(in, entry);
-    if (is_word(key, length, "shape") && !in->has_shape) return read_shape(in, entry);
-    return bad_header(in, "a key that is unknown or stands twice");
+    if (!take_text(header_text, &key, &length) || !take(header_text, ':'))
+        return bad_header(header_text, "no key");
+    if (is_word(key, length, "descr") && !header_text->has_type) return read_type(header_text);
+    if (is_word(key, length, "fortran_order") && !header_text->has_order)
+        return read_order(header_text, entry);
+    if (is_word(key, length, "shape") && !header_text->has_shape) return read_shape(header_text, entry);
+    return bad_header(header_text, "a key that is unknown or stands twice");
 }
 
-static tn_status read_dictionary(header *in, tn_array_entry *entry) {
-    if (!take(in, '{')) return bad_header(in, "no dictionary");
-    while (!take(in, '}')) {
-        TN_TRY(read_pair(in, entry));
-        if (take(in, ',')) continue;
-        if (take(in, '}')) break;
-        return bad_header(in, "no comma between keys");
+static tn_status read_dictionary(header *header_text, tn_array_entry *entry) {
+    if (!take(header_text, '{')) return bad_header(header_text, "no dictionary");
+    while (!take(header_text, '}')) {
+        TN_TRY(read_pair(header_text, entry));
+        if (take(header_text, ',')) continue;
+        if (take(header_text, '}')) break;
+        return bad_header(header_text, "no comma between keys");
     }
-    skip_space(in);
-    if (in->text != in->end) return bad_header(in, "text behind the dictionary");
-    if (!in->has_type || !in->has_order || !in->has_shape)
-        return bad_header(in, "'descr', 'fortran_order' or 'shape' is missing");
+    skip_space(header_text);
+    if (header_text->text != header_text->end) return bad_header(header_text, "text behind the dictionary");
+    if (!header_text->has_type || !header_text->has_order || !header_text->has_shape)
+        return bad_header(header_text, "'descr', 'fortran_order' or 'shape' is missing");
     return TN_OK;
 }
 
@@ -199,13 +208,13 @@ static tn_status read_header(tn_arrays *arrays, tn_array_entry *entry, tn_byte_s
     TN_TRY(tn_alloc(length, 1, &text, error));
     tn_status status = tn_byte_stream_read(stream, text, length, error);
     if (status == TN_OK) {
-        header in = {.text = text,
-                     .end = text + length,
-                     .source = &arrays->source,
-                     .name = entry->info.name,
-                     .error = error};
-        status = read_dictionary(&in, entry);
-        if (status == TN_OK) status = set_type(arrays, entry, in.type, error);
+        header header_text = {.text = text,
+                              .end = text + length,
+                              .source = &arrays->source,
+                              .name = entry->info.name,
+                              .error = error};
+        status = read_dictionary(&header_text, entry);
+        if (status == TN_OK) status = set_type(arrays, entry, header_text.type, error);
     }
     tn_free(text);
     entry->values_offset = start + length;

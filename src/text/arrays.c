@@ -47,7 +47,7 @@ tn_status tn_array_names(const tn_arrays *arrays, tn_error *error) {
 void tn_arrays_close(tn_arrays *arrays) {
     if (!arrays) return;
     for (size_t i = 0; i < arrays->shards; i++) tn_arrays_close(arrays->shard[i]);
-    for (size_t i = 0; i < arrays->besides; i++) tn_byte_source_close(arrays->beside[i]);
+    for (size_t i = 0; i < arrays->besides; i++) tn_byte_source_close(arrays->companion[i]);
     tn_byte_source_close(&arrays->source);
     tn_arena_free(&arrays->arena);
     tn_free(arrays);
@@ -111,21 +111,21 @@ typedef struct column {
     uint64_t index[TN_ARRAY_AXES], stride[TN_ARRAY_AXES], offset;
 } column;
 
-static void first_column(const tn_array_info *info, column *at) {
-    *at = (column){0};
+static void first_column(const tn_array_info *info, column *walk) {
+    *walk = (column){0};
     uint64_t stride = 1;
     for (size_t axis = info->axes; axis-- > 1;) {
-        at->stride[axis] = stride;
+        walk->stride[axis] = stride;
         stride *= info->shape[axis];
     }
 }
 
-static void next_column(const tn_array_info *info, column *at) {
+static void next_column(const tn_array_info *info, column *walk) {
     for (size_t axis = 1; axis < info->axes; axis++) {
-        at->offset += at->stride[axis];
-        if (++at->index[axis] < info->shape[axis]) return;
-        at->offset -= at->stride[axis] * info->shape[axis];
-        at->index[axis] = 0;
+        walk->offset += walk->stride[axis];
+        if (++walk->index[axis] < info->shape[axis]) return;
+        walk->offset -= walk->stride[axis] * info->shape[axis];
+        walk->index[axis] = 0;
     }
 }
 
@@ -133,13 +133,13 @@ static tn_status read_fortran(tn_byte_stream *stream, const tn_array_entry *entr
                               uint64_t count, double *values, tn_error *error) {
     const tn_array_info *info = &entry->info;
     uint64_t size = tn_element_bytes(entry->element), rows = info->shape[0], columns = info->elements / rows;
-    column at;
-    first_column(info, &at);
+    column walk;
+    first_column(info, &walk);
     for (uint64_t i = 0; i < columns; i++) {
         TN_TRY(tn_byte_stream_skip(stream, first * size, error));
-        TN_TRY(read_elements(stream, entry, count, values + at.offset, columns, error));
+        TN_TRY(read_elements(stream, entry, count, values + walk.offset, columns, error));
         TN_TRY(tn_byte_stream_skip(stream, (rows - first - count) * size, error));
-        next_column(info, &at);
+        next_column(info, &walk);
     }
     return TN_OK;
 }

@@ -18,93 +18,94 @@ static const size_t LIMIT_BYTES = (size_t)256 << 20, LIMIT_CELLS = (size_t)1 << 
  * the separator behind a cell leaves room for its NUL. */
 typedef struct reader {
     const char *text, *end;
-    tn_position at;
+    tn_position position;
     char *store;
     tn_error *error;
 } reader;
 
-static void advance(reader *in) {
-    char c = *in->text++;
+static void advance(reader *input) {
+    char c = *input->text++;
     if (c == '\n') {
-        in->at.line++;
-        in->at.column = 1;
+        input->position.line++;
+        input->position.column = 1;
     } else if (((unsigned char)c & 0xc0) != 0x80) {
-        in->at.column++;
+        input->position.column++;
     }
 }
 
-static bool at_line_end(const reader *in) {
-    return in->text == in->end || *in->text == '\n' ||
-           (*in->text == '\r' && in->text + 1 < in->end && in->text[1] == '\n');
+static bool at_line_end(const reader *input) {
+    return input->text == input->end || *input->text == '\n' ||
+           (*input->text == '\r' && input->text + 1 < input->end && input->text[1] == '\n');
 }
 
-static void skip_line_end(reader *in) {
-    if (in->text < in->end && *in->text == '\r') advance(in);
-    if (in->text < in->end) advance(in);
+static void skip_line_end(reader *input) {
+    if (input->text < input->end && *input->text == '\r') advance(input);
+    if (input->text < input->end) advance(input);
 }
 
-static tn_status take_character(reader *in) {
-    size_t bytes = tn_utf8_length(in->text, (size_t)(in->end - in->text));
+static tn_status take_character(reader *input) {
+    size_t bytes = tn_utf8_length(input->text, (size_t)(input->end - input->text));
     if (bytes == 0)
-        return tn_fail_at(in->error, TN_INPUT, in->at,
+        return tn_fail_at(input->error, TN_INPUT, input->position,
                           "byte 0x%02x is not UTF-8; save the file as UTF-8 text",
-                          (unsigned)(unsigned char)*in->text);
-    if (*in->text == '\0') return tn_fail_at(in->error, TN_INPUT, in->at, "NUL byte; a CSV file is text");
-    memcpy(in->store, in->text, bytes);
-    in->store += bytes;
-    while (bytes-- > 0) advance(in);
+                          (unsigned)(unsigned char)*input->text);
+    if (*input->text == '\0')
+        return tn_fail_at(input->error, TN_INPUT, input->position, "NUL byte; a CSV file is text");
+    memcpy(input->store, input->text, bytes);
+    input->store += bytes;
+    while (bytes-- > 0) advance(input);
     return TN_OK;
 }
 
-static tn_status read_quoted(reader *in) {
-    const tn_position opening = in->at;
-    advance(in);
+static tn_status read_quoted(reader *input) {
+    const tn_position opening = input->position;
+    advance(input);
     for (;;) {
-        if (in->text == in->end)
-            return tn_fail_at(in->error, TN_INPUT, opening, "quote is never closed; end the cell with \"");
-        if (*in->text == '"') {
-            advance(in);
-            if (in->text == in->end || *in->text != '"') break;
+        if (input->text == input->end)
+            return tn_fail_at(input->error, TN_INPUT, opening, "quote is never closed; end the cell with \"");
+        if (*input->text == '"') {
+            advance(input);
+            if (input->text == input->end || *input->text != '"') break;
         }
-        TN_TRY(take_character(in));
+        TN_TRY(take_character(input));
     }
-    if (!at_line_end(in) && *in->text != ',')
-        return tn_fail_at(in->error, TN_INPUT, in->at,
+    if (!at_line_end(input) && *input->text != ',')
+        return tn_fail_at(input->error, TN_INPUT, input->position,
                           "text behind a closing quote; a comma or the line's end belongs here, and a quote "
                           "inside a cell is written \"\"");
     return TN_OK;
 }
 
-static tn_status read_plain(reader *in) {
-    while (!at_line_end(in) && *in->text != ',') {
-        if (*in->text == '"')
-            return tn_fail_at(in->error, TN_INPUT, in->at,
+static tn_status read_plain(reader *input) {
+    while (!at_line_end(input) && *input->text != ',') {
+        if (*input->text == '"')
+            return tn_fail_at(input->error, TN_INPUT, input->position,
                               "quote inside an unquoted cell; quote the whole cell and write \"\" for it");
-        if (*in->text == '\r')
-            return tn_fail_at(in->error, TN_INPUT, in->at,
+        if (*input->text == '\r')
+            return tn_fail_at(input->error, TN_INPUT, input->position,
                               "carriage return inside a line; lines end with LF or CR LF");
-        TN_TRY(take_character(in));
+        TN_TRY(take_character(input));
     }
     return TN_OK;
 }
 
-static tn_status read_cell(reader *in, tn_csv_cell *cell) {
-    *cell = (tn_csv_cell){.text = in->store, .at = in->at};
-    bool quoted = in->text < in->end && *in->text == '"';
-    TN_TRY(quoted ? read_quoted(in) : read_plain(in));
-    *in->store++ = '\0';
+static tn_status read_cell(reader *input, tn_csv_cell *cell) {
+    *cell = (tn_csv_cell){.text = input->store, .position = input->position};
+    bool quoted = input->text < input->end && *input->text == '"';
+    TN_TRY(quoted ? read_quoted(input) : read_plain(input));
+    *input->store++ = '\0';
     return TN_OK;
 }
 
 /* The *count cells of one line. */
-static tn_status read_line(reader *in, tn_csv_cell *cell, size_t *count) {
+static tn_status read_line(reader *input, tn_csv_cell *cell, size_t *count) {
     *count = 0;
     for (;;) {
-        TN_TRY(read_cell(in, &cell[(*count)++]));
-        if (at_line_end(in)) break;
-        advance(in); /* the comma */
+        TN_TRY(read_cell(input, &cell[(*count)++]));
+        if (at_line_end(input)) break;
+        advance(input); /* the comma */
     }
-    skip_line_end(in);
+    skip_line_end(input);
     return TN_OK;
 }
 
@@ -122,9 +123,10 @@ static tn_status check_head(const tn_csv *csv, tn_error *error) {
     tn_status status = TN_OK;
     for (size_t i = 0; i < csv->columns && status == TN_OK; i++) {
         if (sorted[i]->text[0] == '\0')
-            status = tn_fail_at(error, TN_INPUT, sorted[i]->at, "column without a name in the head row");
+            status =
+                tn_fail_at(error, TN_INPUT, sorted[i]->position, "column without a name in the head row");
         else if (i > 0 && strcmp(sorted[i]->text, sorted[i - 1]->text) == 0)
-            status = tn_fail_at(error, TN_INPUT, sorted[i]->at,
+            status = tn_fail_at(error, TN_INPUT, sorted[i]->position,
                                 "column \"%.100s\" is named twice; names in the head row are distinct",
                                 sorted[i]->text);
     }
@@ -134,8 +136,9 @@ static tn_status check_head(const tn_csv *csv, tn_error *error) {
 
 static tn_status check_row(const tn_csv *csv, const tn_csv_cell *first, size_t count, tn_error *error) {
     if (count == csv->columns) return TN_OK;
-    const tn_csv_cell *at = count > csv->columns ? &first[csv->columns] : first;
-    return tn_fail_at(error, TN_INPUT, at->at, "row of %zu cells; the head row has %zu", count, csv->columns);
+    const tn_csv_cell *cell = count > csv->columns ? &first[csv->columns] : first;
+    return tn_fail_at(error, TN_INPUT, cell->position, "row of %zu cells; the head row has %zu", count,
+                      csv->columns);
 }
 
 /* A bound: every cell but the first begins behind a comma or a line end. */
@@ -154,35 +157,37 @@ tn_status tn_csv_parse(const char *name, const char *text, size_t length, tn_are
                        tn_error *error) {
     const char *file;
     tn_csv_cell *cell;
-    reader in = {.error = error};
+    reader input = {.error = error};
     TN_TRY(tn_arena_copy_text(arena, name, strlen(name), &file, error));
-    in.at = (tn_position){.file = file, .line = 1, .column = 1};
+    input.position = (tn_position){.file = file, .line = 1, .column = 1};
     if (length > LIMIT_BYTES)
-        return tn_fail_at(error, TN_LIMIT, in.at, "CSV of %zu bytes; at most %zu are read", length,
+        return tn_fail_at(error, TN_LIMIT, input.position, "CSV of %zu bytes; at most %zu are read", length,
                           LIMIT_BYTES);
     if (length >= 3 && memcmp(text, BYTE_ORDER_MARK, 3) == 0) {
         text += 3;
         length -= 3;
     }
     length = without_trailing_blank_lines(text, length);
-    if (length == 0) return tn_fail_at(error, TN_INPUT, in.at, "is empty; a CSV file begins with a head row");
+    if (length == 0)
+        return tn_fail_at(error, TN_INPUT, input.position, "is empty; a CSV file begins with a head row");
     size_t cells = most_cells(text, length);
     if (cells > LIMIT_CELLS)
-        return tn_fail_at(error, TN_LIMIT, in.at, "%zu commas and line ends; at most %zu are read", cells,
-                          LIMIT_CELLS);
+        return tn_fail_at(error, TN_LIMIT, input.position, "%zu commas and line ends; at most %zu are read",
+                          cells, LIMIT_CELLS);
     TN_TRY(TN_NEW(arena, cells, &cell, error));
-    TN_TRY(tn_arena_alloc(arena, length + 1, 1, &in.store, error));
-    in.text = text;
-    in.end = text + length;
+    TN_TRY(tn_arena_alloc(arena, length + 1, 1, &input.store, error));
+    input.text = text;
+    input.end = text + length;
 
     tn_csv read = {.file = file, .head = cell};
-    TN_TRY(read_line(&in, read.head, &read.columns));
+    TN_TRY(read_line(&input, read.head, &read.columns));
     TN_TRY(check_head(&read, error));
     read.cell = read.head + read.columns;
-    for (tn_csv_cell *row = read.cell; in.text < in.end; row += read.columns, read.rows++) {
+    for (tn_csv_cell *row = read.cell; input.text < input.end; row += read.columns, read.rows++) {
         size_t count;
-        if (at_line_end(&in)) return tn_fail_at(error, TN_INPUT, in.at, "blank line between rows; remove it");
-        TN_TRY(read_line(&in, row, &count));
+        if (at_line_end(&input))
+            return tn_fail_at(error, TN_INPUT, input.position, "blank line between rows; remove it");
+        TN_TRY(read_line(&input, row, &count));
         TN_TRY(check_row(&read, row, count, error));
     }
     *csv = read;
@@ -208,9 +213,9 @@ static tn_status unknown_column(const tn_csv_cell *cell, const char *const *name
                                 tn_error *error) {
     const char *nearest = tn_suggest(cell->text, names, count);
     if (nearest)
-        return tn_fail_at(error, TN_INPUT, cell->at, "unknown column \"%.100s\"; did you mean \"%s\"?",
+        return tn_fail_at(error, TN_INPUT, cell->position, "unknown column \"%.100s\"; did you mean \"%s\"?",
                           cell->text, nearest);
-    return tn_fail_at(error, TN_INPUT, cell->at, "unknown column \"%.100s\"; remove it", cell->text);
+    return tn_fail_at(error, TN_INPUT, cell->position, "unknown column \"%.100s\"; remove it", cell->text);
 }
 
 tn_status tn_csv_columns(const tn_csv *csv, const char *const *names, size_t count, bool exact,
@@ -223,7 +228,7 @@ tn_status tn_csv_columns(const tn_csv *csv, const char *const *names, size_t cou
     for (size_t i = 0; i < count; i++) {
         column[i] = tn_csv_column(csv, names[i]);
         if (column[i] == csv->columns)
-            return tn_fail_at(error, TN_INPUT, csv->head[0].at,
+            return tn_fail_at(error, TN_INPUT, csv->head[0].position,
                               "column \"%s\" is missing; add it to the head row and to every row", names[i]);
     }
     return TN_OK;
@@ -237,10 +242,10 @@ static tn_status malformed(const tn_csv *csv, size_t row, size_t column, const c
                            tn_error *error) {
     const tn_csv_cell *cell = tn_csv_at(csv, row, column);
     if (cell->text[0] == '\0')
-        return tn_fail_at(error, TN_INPUT, cell->at, "cell of column \"%.100s\" is empty; %s is needed",
+        return tn_fail_at(error, TN_INPUT, cell->position, "cell of column \"%.100s\" is empty; %s is needed",
                           csv->head[column].text, wanted);
-    return tn_fail_at(error, TN_INPUT, cell->at, "\"%.100s\" in column \"%.100s\" is not %s", cell->text,
-                      csv->head[column].text, wanted);
+    return tn_fail_at(error, TN_INPUT, cell->position, "\"%.100s\" in column \"%.100s\" is not %s",
+                      cell->text, csv->head[column].text, wanted);
 }
 
 tn_status tn_csv_count(const tn_csv *csv, size_t row, size_t column, uint64_t minimum, uint64_t maximum,
@@ -250,7 +255,7 @@ tn_status tn_csv_count(const tn_csv *csv, size_t row, size_t column, uint64_t mi
     tn_number_status status = tn_read_count(cell->text, &read);
     if (status == TN_NUMBER_MALFORMED) return malformed(csv, row, column, "a whole number", error);
     if (status == TN_NUMBER_RANGE || read < minimum || read > maximum)
-        return tn_fail_at(error, TN_INPUT, cell->at,
+        return tn_fail_at(error, TN_INPUT, cell->position,
                           "%.100s in column \"%.100s\" is out of range; it must be %" PRIu64 " to %" PRIu64,
                           cell->text, csv->head[column].text, minimum, maximum);
     *value = read;
@@ -267,9 +272,10 @@ tn_status tn_csv_real(const tn_csv *csv, size_t row, size_t column, double minim
         char low[32], high[32] = "";
         tn_real_text(minimum, low, sizeof low);
         if (isfinite(maximum)) tn_real_text(maximum, high, sizeof high);
-        return tn_fail_at(
-            error, TN_INPUT, cell->at, "%.100s in column \"%.100s\" is out of range; it must be %s%s%s%s",
-            cell->text, csv->head[column].text, high[0] ? "" : "at least ", low, high[0] ? " to " : "", high);
+        return tn_fail_at(error, TN_INPUT, cell->position,
+                          "%.100s in column \"%.100s\" is out of range; it must be %s%s%s%s", cell->text,
+                          csv->head[column].text, high[0] ? "" : "at least ", low, high[0] ? " to " : "",
+                          high);
     }
     *value = read;
     return TN_OK;

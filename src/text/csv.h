@@ -14,7 +14,7 @@
 
 typedef struct tn_csv_cell {
     const char *text;
-    tn_position at;
+    tn_position position;
 } tn_csv_cell;
 
 typedef struct tn_csv {

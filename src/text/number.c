@@ -138,12 +138,12 @@ void tn_rounded_text(double value, tn_number_style style, int digits, char *text
 
 const char *tn_count_text(uint64_t value, char *text) {
     char digits[24];
-    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value), to = 0;
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value), target = 0;
     for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0) text[to++] = ',';
-        text[to++] = digits[i];
+        if (i > 0 && (length - i) % 3 == 0) text[target++] = ',';
+        text[target++] = digits[i];
     }
-    text[to] = '\0';
+    text[target] = '\0';
     return text;
 }
 

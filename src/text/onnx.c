@@ -131,7 +131,7 @@ static tn_status type_name(tn_arrays *arrays, int32_t type, const char **name, t
 /* The bytes of the values, copied: what was unpacked goes. Numbers of the host that are not little-endian bytes already. */
 static tn_status copy_values(tn_arrays *arrays, const Tn__Onnx__Tensor *t, tn_array_entry *entry,
                              tn_error *error) {
-    const void *from = t->raw_data.data;
+    const void *origin = t->raw_data.data;
     size_t bytes = t->raw_data.len;
     const uint16_t one = 1;
     bool little;
@@ -140,9 +140,9 @@ static tn_status copy_values(tn_arrays *arrays, const Tn__Onnx__Tensor *t, tn_ar
         if (bytes || (t->n_float_data > 0) + (t->n_double_data > 0) + (t->n_int64_data > 0) > 1)
             return tn_byte_source_fail(&arrays->source, error, "tensor \"%.100s\" has values of two sorts",
                                        entry->info.name);
-        from = t->n_float_data    ? (const void *)t->float_data
-               : t->n_double_data ? (const void *)t->double_data
-                                  : (const void *)t->int64_data;
+        origin = t->n_float_data    ? (const void *)t->float_data
+                 : t->n_double_data ? (const void *)t->double_data
+                                    : (const void *)t->int64_data;
         bytes = t->n_float_data    ? t->n_float_data * sizeof(float)
                 : t->n_double_data ? t->n_double_data * sizeof(double)
                                    : t->n_int64_data * sizeof(int64_t);
@@ -152,7 +152,7 @@ static tn_status copy_values(tn_arrays *arrays, const Tn__Onnx__Tensor *t, tn_ar
     void *values;
     TN_TRY(TN_NEW(&arrays->arena, 1, &source, error));
     TN_TRY(tn_arena_alloc(&arrays->arena, bytes ? bytes : 1, 1, &values, error));
-    if (bytes) memcpy(values, from, bytes);
+    if (bytes) memcpy(values, origin, bytes);
     tn_byte_source_memory(arrays->source.file, values, bytes, source);
     entry->source = source;
     entry->span = (tn_byte_span){.stored_bytes = bytes, .bytes = bytes};
@@ -178,17 +178,17 @@ static tn_status open_beside(tn_arrays *arrays, const char *name, const tn_byte_
     TN_TRY(tn_arena_format(&arrays->arena, &path, error, "%.*s%s",
                            slash ? (int)(slash + 1 - arrays->source.file) : 0, arrays->source.file, name));
     for (size_t i = 0; i < arrays->besides; i++)
-        if (strcmp(arrays->beside[i]->file, path) == 0) {
-            *source = arrays->beside[i];
+        if (strcmp(arrays->companion[i]->file, path) == 0) {
+            *source = arrays->companion[i];
             return TN_OK;
         }
     if (arrays->besides == BESIDES_MOST)
         return tn_fail_at(error, TN_LIMIT, (tn_position){.file = arrays->source.file},
                           "keeps values in more than %d files", BESIDES_MOST);
-    if (!arrays->beside) TN_TRY(TN_NEW(&arrays->arena, BESIDES_MOST, &arrays->beside, error));
+    if (!arrays->companion) TN_TRY(TN_NEW(&arrays->arena, BESIDES_MOST, &arrays->companion, error));
     TN_TRY(TN_NEW(&arrays->arena, 1, &opened, error));
     TN_TRY(tn_byte_source_open(path, opened, error));
-    arrays->beside[arrays->besides++] = opened;
+    arrays->companion[arrays->besides++] = opened;
     *source = opened;
     return TN_OK;
 }
@@ -289,45 +289,48 @@ static bool is_constant(const Tn__Onnx__Node *node) {
 
 /* A Constant node's tensor has the name of what the node gives. */
 static tn_status copy_attribute(tn_arrays *arrays, const Tn__Onnx__Node *node,
-                                const Tn__Onnx__Attribute *from, tn_onnx_attribute *to, tn_error *error) {
+                                const Tn__Onnx__Attribute *source, tn_onnx_attribute *target,
+                                tn_error *error) {
     int64_t *list;
-    *to = (tn_onnx_attribute){
-        .real = from->f, .number = from->i, .numbers = from->n_ints, .tensor = TN_ONNX_NONE};
-    TN_TRY(copy(arrays, from->name, &to->name, error));
-    TN_TRY(tn_arena_copy_text(&arrays->arena, from->s.len ? (const char *)from->s.data : "", from->s.len,
-                              &to->text, error));
-    TN_TRY(TN_NEW(&arrays->arena, from->n_ints, &list, error));
-    if (from->n_ints) memcpy(list, from->ints, from->n_ints * sizeof *list);
-    to->list = list;
+    *target = (tn_onnx_attribute){
+        .real = source->f, .number = source->i, .numbers = source->n_ints, .tensor = TN_ONNX_NONE};
+    TN_TRY(copy(arrays, source->name, &target->name, error));
+    TN_TRY(tn_arena_copy_text(&arrays->arena, source->s.len ? (const char *)source->s.data : "",
+                              source->s.len, &target->text, error));
+    TN_TRY(TN_NEW(&arrays->arena, source->n_ints, &list, error));
+    if (source->n_ints) memcpy(list, source->ints, source->n_ints * sizeof *list);
+    target->list = list;
     if (!is_constant(node)) return TN_OK;
-    to->tensor = arrays->count;
-    return add_tensor(arrays, from->t, node->output[0], error);
+    target->tensor = arrays->count;
+    return add_tensor(arrays, source->t, node->output[0], error);
 }
 
-static tn_status copy_node(tn_arrays *arrays, const Tn__Onnx__Node *from, tn_onnx_node *to, tn_error *error) {
+static tn_status copy_node(tn_arrays *arrays, const Tn__Onnx__Node *source, tn_onnx_node *target,
+                           tn_error *error) {
     tn_onnx_attribute *attribute;
-    *to = (tn_onnx_node){.inputs = from->n_input, .outputs = from->n_output, .attributes = from->n_attribute};
-    TN_TRY(copy(arrays, from->name, &to->name, error));
-    TN_TRY(copy(arrays, from->op_type, &to->operator, error));
-    TN_TRY(copy(arrays, from->domain, &to->domain, error));
-    TN_TRY(copy_names(arrays, from->n_input, from->input, &to->input, error));
-    TN_TRY(copy_names(arrays, from->n_output, from->output, &to->output, error));
-    TN_TRY(TN_NEW(&arrays->arena, from->n_attribute, &attribute, error));
-    to->attribute = attribute;
-    for (size_t i = 0; i < from->n_attribute; i++)
-        TN_TRY(copy_attribute(arrays, from, from->attribute[i], &attribute[i], error));
+    *target = (tn_onnx_node){
+        .inputs = source->n_input, .outputs = source->n_output, .attributes = source->n_attribute};
+    TN_TRY(copy(arrays, source->name, &target->name, error));
+    TN_TRY(copy(arrays, source->op_type, &target->operator, error));
+    TN_TRY(copy(arrays, source->domain, &target->domain, error));
+    TN_TRY(copy_names(arrays, source->n_input, source->input, &target->input, error));
+    TN_TRY(copy_names(arrays, source->n_output, source->output, &target->output, error));
+    TN_TRY(TN_NEW(&arrays->arena, source->n_attribute, &attribute, error));
+    target->attribute = attribute;
+    for (size_t i = 0; i < source->n_attribute; i++)
+        TN_TRY(copy_attribute(arrays, source, source->attribute[i], &attribute[i], error));
     return TN_OK;
 }
 
-static tn_status copy_values_of(tn_arrays *arrays, size_t count, Tn__Onnx__ValueInfo **from,
+static tn_status copy_values_of(tn_arrays *arrays, size_t count, Tn__Onnx__ValueInfo **source,
                                 const tn_onnx_value **out, tn_error *error) {
     tn_onnx_value *list;
     TN_TRY(TN_NEW(&arrays->arena, count, &list, error));
     for (size_t i = 0; i < count; i++) {
-        const Tn__Onnx__TensorType *type = from[i]->type ? from[i]->type->tensor_type : NULL;
+        const Tn__Onnx__TensorType *type = source[i]->type ? source[i]->type->tensor_type : NULL;
         const Tn__Onnx__Shape *shape = type ? type->shape : NULL;
         int64_t *axis;
-        TN_TRY(copy(arrays, from[i]->name, &list[i].name, error));
+        TN_TRY(copy(arrays, source[i]->name, &list[i].name, error));
         list[i].is_real = type && element_of(type->elem_type) != TN_ELEMENT_OTHER;
         list[i].axes = shape ? shape->n_dim : 0;
         TN_TRY(TN_NEW(&arrays->arena, list[i].axes, &axis, error));
@@ -340,22 +343,22 @@ static tn_status copy_values_of(tn_arrays *arrays, size_t count, Tn__Onnx__Value
     return TN_OK;
 }
 
-static tn_status copy_graph(tn_arrays *arrays, const Tn__Onnx__Graph *from, tn_error *error) {
+static tn_status copy_graph(tn_arrays *arrays, const Tn__Onnx__Graph *source, tn_error *error) {
     tn_onnx *graph;
     tn_onnx_node *node;
-    size_t constants = from->n_initializer;
-    for (size_t i = 0; i < from->n_node; i++) constants += is_constant(from->node[i]);
+    size_t constants = source->n_initializer;
+    for (size_t i = 0; i < source->n_node; i++) constants += is_constant(source->node[i]);
     TN_TRY(TN_NEW(&arrays->arena, 1, &graph, error));
     TN_TRY(TN_NEW(&arrays->arena, constants, &arrays->entry, error));
-    TN_TRY(TN_NEW(&arrays->arena, from->n_node, &node, error));
-    *graph =
-        (tn_onnx){.nodes = from->n_node, .inputs = from->n_input, .outputs = from->n_output, .node = node};
+    TN_TRY(TN_NEW(&arrays->arena, source->n_node, &node, error));
+    *graph = (tn_onnx){
+        .nodes = source->n_node, .inputs = source->n_input, .outputs = source->n_output, .node = node};
     arrays->graph = graph;
-    for (size_t i = 0; i < from->n_initializer; i++)
-        TN_TRY(add_tensor(arrays, from->initializer[i], from->initializer[i]->name, error));
-    for (size_t i = 0; i < from->n_node; i++) TN_TRY(copy_node(arrays, from->node[i], &node[i], error));
-    TN_TRY(copy_values_of(arrays, from->n_input, from->input, &graph->input, error));
-    TN_TRY(copy_values_of(arrays, from->n_output, from->output, &graph->output, error));
+    for (size_t i = 0; i < source->n_initializer; i++)
+        TN_TRY(add_tensor(arrays, source->initializer[i], source->initializer[i]->name, error));
+    for (size_t i = 0; i < source->n_node; i++) TN_TRY(copy_node(arrays, source->node[i], &node[i], error));
+    TN_TRY(copy_values_of(arrays, source->n_input, source->input, &graph->input, error));
+    TN_TRY(copy_values_of(arrays, source->n_output, source->output, &graph->output, error));
     return tn_array_names(arrays, error);
 }
 

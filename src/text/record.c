@@ -115,15 +115,15 @@ static bool is_written(const tn_column *column) {
 }
 
 static size_t length_of(const tn_column *column, const void *row) {
-    const char *at = (const char *)row + column->count_offset;
+    const char *cursor = (const char *)row + column->count_offset;
     if (column->count_size == 0) return column->count_offset;
     if (column->count_size == sizeof(uint32_t)) {
         uint32_t count;
-        memcpy(&count, at, sizeof count);
+        memcpy(&count, cursor, sizeof count);
         return count;
     }
     size_t count;
-    memcpy(&count, at, sizeof count);
+    memcpy(&count, cursor, sizeof count);
     return count;
 }
 
@@ -153,7 +153,7 @@ static size_t size_of(const tn_column *column) {
     case TN_COLUMN_RECORD:
         break;
     }
-    return column->of->size;
+    return column->nested->size;
 }
 
 /* One value, by its kind. */
@@ -164,34 +164,34 @@ typedef struct value {
     bool truth;
 } value;
 
-static value load(const tn_column *column, const void *at) {
+static value load(const tn_column *column, const void *row) {
     value v = {0};
     uint32_t small;
     switch (column->kind) {
     case TN_COLUMN_TEXT:
-        memcpy(&v.text, at, sizeof v.text);
+        memcpy(&v.text, row, sizeof v.text);
         break;
     case TN_COLUMN_COUNT:
-        memcpy(&v.count, at, sizeof v.count);
+        memcpy(&v.count, row, sizeof v.count);
         break;
     case TN_COLUMN_COUNT32:
-        memcpy(&small, at, sizeof small);
+        memcpy(&small, row, sizeof small);
         v.count = small;
         break;
     case TN_COLUMN_NAME:
-        memcpy(&small, at, sizeof small);
+        memcpy(&small, row, sizeof small);
         v.text = column->names[small];
         break;
     case TN_COLUMN_AMOUNT:
     case TN_COLUMN_REAL:
-        memcpy(&v.real, at, sizeof v.real);
+        memcpy(&v.real, row, sizeof v.real);
         break;
     case TN_COLUMN_BOOL:
-        memcpy(&v.truth, at, sizeof v.truth);
+        memcpy(&v.truth, row, sizeof v.truth);
         break;
     case TN_COLUMN_RANGE:
-        memcpy(&v.real, at, sizeof v.real);
-        memcpy(&v.most, (const char *)at + sizeof v.real, sizeof v.most);
+        memcpy(&v.real, row, sizeof v.real);
+        memcpy(&v.most, (const char *)row + sizeof v.real, sizeof v.most);
         break;
     case TN_COLUMN_RECORD:
         break;
@@ -233,8 +233,8 @@ static void put_range(double least, double most, tn_json *json) {
     tn_json_end(json);
 }
 
-static void put_value(const tn_column *column, const void *at, tn_json *json) {
-    value v = load(column, at);
+static void put_value(const tn_column *column, const void *row, tn_json *json) {
+    value v = load(column, row);
     switch (column->kind) {
     case TN_COLUMN_TEXT:
     case TN_COLUMN_NAME:
@@ -260,7 +260,7 @@ static void put_value(const tn_column *column, const void *at, tn_json *json) {
         put_range(v.real, v.most, json);
         break;
     case TN_COLUMN_RECORD:
-        tn_record_json(column->of, at, json);
+        tn_record_json(column->nested, row, json);
         break;
     }
 }
@@ -272,8 +272,9 @@ static bool in_json(const tn_column *column) {
 }
 
 /* By the first column: the one that is left, or all that are. */
-static void put_keyed(const tn_record *of, const void *row, tn_json *json) {
-    const tn_record rest = {.size = of->size, .column = of->column + 1, .columns = of->columns - 1};
+static void put_keyed(const tn_record *record, const void *row, tn_json *json) {
+    const tn_record rest = {
+        .size = record->size, .column = record->column + 1, .columns = record->columns - 1};
     const tn_column *only = NULL;
     size_t left = 0;
     for (size_t i = 0; i < rest.columns; i++)
@@ -281,7 +282,7 @@ static void put_keyed(const tn_record *of, const void *row, tn_json *json) {
             only = &rest.column[i];
             left++;
         }
-    tn_json_key(json, load(of->column, member(of->column, row)).text);
+    tn_json_key(json, load(record->column, member(record->column, row)).text);
     if (left == 1)
         put_member(only, row, json);
     else
@@ -299,7 +300,7 @@ static void put_list(const tn_column *column, const void *row, tn_json *json) {
         tn_json_row(json);
     for (size_t i = 0; i < count; i++)
         if (column->keyed)
-            put_keyed(column->of, items + i * size, json);
+            put_keyed(column->nested, items + i * size, json);
         else
             put_value(column, items + i * size, json);
     tn_json_end(json);
@@ -395,8 +396,8 @@ static void show_bar(double share, tn_buffer *cell) {
     if (!(share <= 1)) tn_buffer_text(cell, ">>");
 }
 
-static void show_value(const tn_column *column, const void *at, tn_buffer *cell) {
-    value v = load(column, at);
+static void show_value(const tn_column *column, const void *row, tn_buffer *cell) {
+    value v = load(column, row);
     char text[32];
     switch (column->kind) {
     case TN_COLUMN_COUNT:

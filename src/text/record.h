@@ -76,7 +76,7 @@ typedef struct tn_column {
     tn_number_style style;
     int digits;               /* of a REAL for people; 0 with style SIGNIFICANT: 4 */
     const char *const *names; /* NAME */
-    const tn_record *of;      /* RECORD, and lists of records */
+    const tn_record *nested;  /* RECORD, and lists of records */
     bool optional;  /* NULL text, NAN, an empty list or a false `when`: no key at all; a table in which no row
                       has it leaves the column out */
     ptrdiff_t when; /* where > 0: of a bool; false: there is no value */
@@ -126,7 +126,7 @@ struct tn_record {
 /* A struct in place, as an object. Lists: pointer and length; TN_ARRAY: an array in the struct. */
 #define TN_OBJECT(called, type, member, record, ...)                                                         \
     {                                                                                                        \
-        .of = &(record), .key = (called), .kind = TN_COLUMN_RECORD, .offset = offsetof(type, member),        \
+        .nested = &(record), .key = (called), .kind = TN_COLUMN_RECORD, .offset = offsetof(type, member),    \
         __VA_ARGS__                                                                                          \
     }
 /* From the member `low` to the double behind it. */
@@ -134,22 +134,22 @@ struct tn_record {
     { .key = (called), .kind = TN_COLUMN_RANGE, .offset = offsetof(type, low), __VA_ARGS__ }
 /* Columns of the same struct, as an object. */
 #define TN_GROUP(called, record, ...)                                                                        \
-    { .of = &(record), .key = (called), .kind = TN_COLUMN_RECORD, .offset = 0, __VA_ARGS__ }
+    { .nested = &(record), .key = (called), .kind = TN_COLUMN_RECORD, .offset = 0, __VA_ARGS__ }
 #define TN_ROWS(called, type, member, length, record, ...)                                                   \
     {                                                                                                        \
-        .of = &(record), .list = true, TN_LENGTH(type, length), .key = (called), .kind = TN_COLUMN_RECORD,   \
-        .offset = offsetof(type, member), __VA_ARGS__                                                        \
+        .nested = &(record), .list = true, TN_LENGTH(type, length), .key = (called),                         \
+        .kind = TN_COLUMN_RECORD, .offset = offsetof(type, member), __VA_ARGS__                              \
     }
 /* An array of structs in the struct. */
 #define TN_ROWS_IN(called, type, member, length, record, ...)                                                \
     {                                                                                                        \
-        .of = &(record), .in_place = true, .list = true, TN_LENGTH(type, length), .key = (called),           \
+        .nested = &(record), .in_place = true, .list = true, TN_LENGTH(type, length), .key = (called),       \
         .kind = TN_COLUMN_RECORD, .offset = offsetof(type, member), __VA_ARGS__                              \
     }
 /* As many as `length` says, in the struct. */
 #define TN_ROWS_HERE(called, type, member, length, record, ...)                                              \
     {                                                                                                        \
-        .of = &(record), .list = true, .in_place = true, .count_offset = (length), .key = (called),          \
+        .nested = &(record), .list = true, .in_place = true, .count_offset = (length), .key = (called),      \
         .kind = TN_COLUMN_RECORD, .offset = offsetof(type, member), __VA_ARGS__                              \
     }
 #define TN_LIST(called, type, member, length, ...)                                                           \

@@ -39,11 +39,11 @@ static tn_status find_shard(tn_arrays *arrays, tn_array_part_opener *open_part, 
 }
 
 /* Arrays stand in the map as in the file as a rule: the search goes on where the last one ended. */
-static const tn_array_entry *find_entry(const tn_arrays *shard, const char *name, size_t *from) {
+static const tn_array_entry *find_entry(const tn_arrays *shard, const char *name, size_t *source) {
     for (size_t i = 0; i < shard->count; i++) {
-        const tn_array_entry *entry = &shard->entry[(*from + i) % shard->count];
+        const tn_array_entry *entry = &shard->entry[(*source + i) % shard->count];
         if (strcmp(entry->info.name, name) != 0) continue;
-        *from = (*from + i + 1) % shard->count;
+        *source = (*source + i + 1) % shard->count;
         return entry;
     }
     return NULL;
@@ -53,14 +53,14 @@ static tn_status read_map(tn_arrays *arrays, tn_array_part_opener *open_part, js
                           tn_error *error) {
     const char *name;
     json_t *file;
-    size_t from = 0;
+    size_t start = 0;
     json_object_foreach(map, name, file) {
         tn_arrays *shard;
         if (!json_is_string(file))
             return tn_byte_source_fail(&arrays->source, error, "\"weight_map\" has no file for \"%.100s\"",
                                        name);
         TN_TRY(find_shard(arrays, open_part, json_string_value(file), names, &shard, error));
-        const tn_array_entry *entry = find_entry(shard, name, &from);
+        const tn_array_entry *entry = find_entry(shard, name, &start);
         if (!entry)
             return tn_byte_source_fail(&arrays->source, error,
                                        "\"%.100s\" is not in %.100s, where the index has it", name,
@@ -121,23 +121,23 @@ typedef struct reader {
     tn_error *error;
 } reader;
 
-static tn_status bad_tensor(const reader *in, const char *name, const char *wanted) {
-    return tn_byte_source_fail(&in->arrays->source, in->error, "tensor \"%.100s\": %s", name, wanted);
+static tn_status bad_tensor(const reader *input, const char *name, const char *wanted) {
+    return tn_byte_source_fail(&input->arrays->source, input->error, "tensor \"%.100s\": %s", name, wanted);
 }
 
-static tn_status set_type(const reader *in, const json_t *dtype, tn_array_entry *entry) {
+static tn_status set_type(const reader *input, const json_t *dtype, tn_array_entry *entry) {
     static const struct {
         const char *name;
         tn_element element;
     } known[] = {
         {"F16", TN_ELEMENT_F16}, {"BF16", TN_ELEMENT_BF16}, {"F32", TN_ELEMENT_F32}, {"F64", TN_ELEMENT_F64}};
     const char *name = json_string_value(dtype);
-    if (!name) return bad_tensor(in, entry->info.name, "has no \"dtype\" that is a text such as \"F32\"");
+    if (!name) return bad_tensor(input, entry->info.name, "has no \"dtype\" that is a text such as \"F32\"");
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(name, known[i].name) == 0) entry->element = known[i].element;
     entry->info.type = tn_element_name(entry->element);
     if (entry->info.type) return TN_OK;
-    return tn_arena_copy_text(&in->arrays->arena, name, strlen(name), &entry->info.type, in->error);
+    return tn_arena_copy_text(&input->arrays->arena, name, strlen(name), &entry->info.type, input->error);
 }
 
 /* A list of `count` whole numbers. */
@@ -150,45 +150,46 @@ static bool read_counts(const json_t *list, size_t count, uint64_t *values) {
     return true;
 }
 
-static tn_status set_shape(const reader *in, const json_t *shape, tn_array_entry *entry) {
+static tn_status set_shape(const reader *input, const json_t *shape, tn_array_entry *entry) {
     entry->info.axes = json_array_size(shape);
     if (entry->info.axes > TN_ARRAY_AXES)
-        return tn_fail_at(in->error, TN_LIMIT, (tn_position){.file = in->arrays->source.file},
+        return tn_fail_at(input->error, TN_LIMIT, (tn_position){.file = input->arrays->source.file},
                           "tensor \"%.100s\" has %zu axes; at most %d are read", entry->info.name,
                           entry->info.axes, TN_ARRAY_AXES);
     if (!json_is_array(shape) || !read_counts(shape, entry->info.axes, entry->info.shape))
-        return bad_tensor(in, entry->info.name, "has no \"shape\" that is a list of whole numbers");
+        return bad_tensor(input, entry->info.name, "has no \"shape\" that is a list of whole numbers");
     return TN_OK;
 }
 
-static tn_status set_span(const reader *in, const json_t *offsets, tn_array_entry *entry) {
+static tn_status set_span(const reader *input, const json_t *offsets, tn_array_entry *entry) {
     uint64_t range[2], bytes;
     if (json_array_size(offsets) != 2 || !read_counts(offsets, 2, range) || range[0] > range[1])
-        return bad_tensor(in, entry->info.name, "has no \"data_offsets\" that are [begin, end]");
-    if (range[1] > in->values_bytes)
-        return tn_byte_source_fail(&in->arrays->source, in->error,
+        return bad_tensor(input, entry->info.name, "has no \"data_offsets\" that are [begin, end]");
+    if (range[1] > input->values_bytes)
+        return tn_byte_source_fail(&input->arrays->source, input->error,
                                    "tensor \"%.100s\" ends at byte %" PRIu64 " of the values, %" PRIu64
                                    " are there: the file is truncated or damaged",
-                                   entry->info.name, range[1], in->values_bytes);
-    entry->span = (tn_byte_span){.offset = in->values_offset + range[0],
+                                   entry->info.name, range[1], input->values_bytes);
+    entry->span = (tn_byte_span){.offset = input->values_offset + range[0],
                                  .stored_bytes = range[1] - range[0],
                                  .bytes = range[1] - range[0]};
-    TN_TRY(tn_array_size(&in->arrays->source, entry, &bytes, in->error));
+    TN_TRY(tn_array_size(&input->arrays->source, entry, &bytes, input->error));
     if (entry->element != TN_ELEMENT_OTHER && bytes != entry->span.bytes)
-        return tn_byte_source_fail(&in->arrays->source, in->error,
+        return tn_byte_source_fail(&input->arrays->source, input->error,
                                    "tensor \"%.100s\" has %" PRIu64
                                    " bytes of values, its type and shape need %" PRIu64,
                                    entry->info.name, entry->span.bytes, bytes);
     return TN_OK;
 }
 
-static tn_status set_entry(const reader *in, const char *name, const json_t *tensor, tn_array_entry *entry) {
-    TN_TRY(tn_arena_copy_text(&in->arrays->arena, name, strlen(name), &entry->info.name, in->error));
+static tn_status set_entry(const reader *input, const char *name, const json_t *tensor,
+                           tn_array_entry *entry) {
+    TN_TRY(tn_arena_copy_text(&input->arrays->arena, name, strlen(name), &entry->info.name, input->error));
     if (json_object_size(tensor) != 3)
-        return bad_tensor(in, name, "must be an object of \"dtype\", \"shape\" and \"data_offsets\"");
-    TN_TRY(set_type(in, json_object_get(tensor, "dtype"), entry));
-    TN_TRY(set_shape(in, json_object_get(tensor, "shape"), entry));
-    return set_span(in, json_object_get(tensor, "data_offsets"), entry);
+        return bad_tensor(input, name, "must be an object of \"dtype\", \"shape\" and \"data_offsets\"");
+    TN_TRY(set_type(input, json_object_get(tensor, "dtype"), entry));
+    TN_TRY(set_shape(input, json_object_get(tensor, "shape"), entry));
+    return set_span(input, json_object_get(tensor, "data_offsets"), entry);
 }
 
 static int by_offset(const void *a, const void *b) {
@@ -198,61 +199,61 @@ static int by_offset(const void *a, const void *b) {
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-static tn_status check_coverage(const reader *in, const tn_array_entry *const *sorted) {
-    const tn_arrays *arrays = in->arrays;
-    uint64_t end = in->values_offset;
+static tn_status check_coverage(const reader *input, const tn_array_entry *const *sorted) {
+    const tn_arrays *arrays = input->arrays;
+    uint64_t end = input->values_offset;
     for (size_t i = 0; i < arrays->count; i++) {
         const tn_array_entry *entry = sorted[i];
         if (entry->span.offset != end)
-            return bad_tensor(in, entry->info.name,
+            return bad_tensor(input, entry->info.name,
                               entry->span.offset < end
                                   ? "overlaps the tensor before it: the file is damaged"
                                   : "has bytes before it that belong to no tensor: the file is damaged");
         end += entry->span.bytes;
     }
-    if (end == in->values_offset + in->values_bytes) return TN_OK;
-    return tn_byte_source_fail(&arrays->source, in->error,
+    if (end == input->values_offset + input->values_bytes) return TN_OK;
+    return tn_byte_source_fail(&arrays->source, input->error,
                                "%" PRIu64 " bytes behind the last tensor belong to none: the file is damaged",
-                               in->values_offset + in->values_bytes - end);
+                               input->values_offset + input->values_bytes - end);
 }
 
-static tn_status refuse_overlap(const reader *in) {
-    const tn_arrays *arrays = in->arrays;
+static tn_status refuse_overlap(const reader *input) {
+    const tn_arrays *arrays = input->arrays;
     const tn_array_entry **sorted;
-    TN_TRY(TN_ALLOC(arrays->count, &sorted, in->error));
+    TN_TRY(TN_ALLOC(arrays->count, &sorted, input->error));
     for (size_t i = 0; i < arrays->count; i++) sorted[i] = &arrays->entry[i];
     qsort(sorted, arrays->count, sizeof *sorted, by_offset);
-    tn_status status = check_coverage(in, sorted);
+    tn_status status = check_coverage(input, sorted);
     tn_free(sorted);
     return status;
 }
 
-static tn_status set_entries(const reader *in, json_t *header) {
+static tn_status set_entries(const reader *input, json_t *header) {
     const char *name;
     json_t *tensor;
-    tn_arrays *arrays = in->arrays;
-    TN_TRY(TN_NEW(&arrays->arena, json_object_size(header), &arrays->entry, in->error));
+    tn_arrays *arrays = input->arrays;
+    TN_TRY(TN_NEW(&arrays->arena, json_object_size(header), &arrays->entry, input->error));
     json_object_foreach(header, name, tensor) {
         if (strcmp(name, "__metadata__") == 0) continue;
-        TN_TRY(set_entry(in, name, tensor, &arrays->entry[arrays->count]));
+        TN_TRY(set_entry(input, name, tensor, &arrays->entry[arrays->count]));
         arrays->count++;
     }
-    return refuse_overlap(in);
+    return refuse_overlap(input);
 }
 
-static tn_status parse_header(const reader *in, const char *text, size_t length) {
+static tn_status parse_header(const reader *input, const char *text, size_t length) {
     json_error_t problem;
     json_t *header = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
     if (!header && json_error_code(&problem) == json_error_out_of_memory)
-        return tn_fail(in->error, TN_MEMORY, "no memory to read a safetensors header");
+        return tn_fail(input->error, TN_MEMORY, "no memory to read a safetensors header");
     if (!header)
-        return tn_byte_source_fail(&in->arrays->source, in->error,
+        return tn_byte_source_fail(&input->arrays->source, input->error,
                                    "safetensors header is not JSON: %s (byte %d of it)", problem.text,
                                    problem.position);
     tn_status status =
         json_is_object(header)
-            ? set_entries(in, header)
-            : tn_byte_source_fail(&in->arrays->source, in->error,
+            ? set_entries(input, header)
+            : tn_byte_source_fail(&input->arrays->source, input->error,
                                   "safetensors header is not a JSON object from names to tensors");
     json_decref(header);
     return status;
@@ -273,13 +274,13 @@ tn_status tn_safetensors_open(tn_arrays *arrays, tn_error *error) {
         return tn_fail_at(error, TN_LIMIT, (tn_position){.file = source->file},
                           "safetensors header of %" PRIu64 " bytes; at most %" PRIu64 " are read", length,
                           LIMIT_HEADER_BYTES);
-    const reader in = {.arrays = arrays,
-                       .values_offset = LENGTH_BYTES + length,
-                       .values_bytes = held - length,
-                       .error = error};
+    const reader input = {.arrays = arrays,
+                          .values_offset = LENGTH_BYTES + length,
+                          .values_bytes = held - length,
+                          .error = error};
     TN_TRY(tn_alloc((size_t)length, 1, &text, error));
     tn_status status = tn_byte_source_read(source, LENGTH_BYTES, text, (size_t)length, error);
-    if (status == TN_OK) status = parse_header(&in, text, (size_t)length);
+    if (status == TN_OK) status = parse_header(&input, text, (size_t)length);
     tn_free(text);
     return status;
 }

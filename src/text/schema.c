@@ -15,15 +15,15 @@ enum { SHORTEST_RUN = 3 };
 
 /* Where the number begins that the name ends in. */
 static size_t stem(const char *name) {
-    size_t at = strlen(name);
-    while (at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9') at--;
-    return at;
+    size_t index = strlen(name);
+    while (index > 0 && name[index - 1] >= '0' && name[index - 1] <= '9') index--;
+    return index;
 }
 
 static bool follows(const char *name, const char *next) {
-    size_t at = stem(name);
-    return name[at] && next && stem(next) == at && strncmp(name, next, at) == 0 &&
-           strtoull(next + at, NULL, 10) == strtoull(name + at, NULL, 10) + 1;
+    size_t index = stem(name);
+    return name[index] && next && stem(next) == index && strncmp(name, next, index) == 0 &&
+           strtoull(next + index, NULL, 10) == strtoull(name + index, NULL, 10) + 1;
 }
 
 /* How many names from the first on are written as one. */
@@ -114,7 +114,7 @@ static bool is_null(const tn_yaml *node) {
 }
 
 static tn_status wrong_type(const decoder *d, subject what, const tn_yaml *node) {
-    return tn_fail_at(d->error, TN_INPUT, node->at, SUBJECT_FORMAT " is %s%.100s; it must be %s",
+    return tn_fail_at(d->error, TN_INPUT, node->position, SUBJECT_FORMAT " is %s%.100s; it must be %s",
                       SUBJECT_VALUES(what), node->quoted ? "the quoted text " : "", described(node),
                       wanted(what.field->type));
 }
@@ -126,12 +126,14 @@ static tn_status out_of_range(const decoder *d, subject what, const tn_yaml *nod
     tn_real_text(field->minimum, low, sizeof low);
     if (has_maximum(field)) tn_real_text(field->maximum, high, sizeof high);
     if (high[0])
-        return tn_fail_at(d->error, TN_INPUT, node->at, SUBJECT_FORMAT " is %.100s; it must be %s to %s",
-                          SUBJECT_VALUES(what), text, low, high);
+        return tn_fail_at(d->error, TN_INPUT, node->position,
+                          SUBJECT_FORMAT " is %.100s; it must be %s to %s", SUBJECT_VALUES(what), text, low,
+                          high);
     if (has_bounds(field))
-        return tn_fail_at(d->error, TN_INPUT, node->at, SUBJECT_FORMAT " is %.100s; it must be at least %s%s",
-                          SUBJECT_VALUES(what), text, low, count ? " and at most 2^63" : "");
-    return tn_fail_at(d->error, TN_INPUT, node->at, SUBJECT_FORMAT " is %.100s; it must be %s",
+        return tn_fail_at(d->error, TN_INPUT, node->position,
+                          SUBJECT_FORMAT " is %.100s; it must be at least %s%s", SUBJECT_VALUES(what), text,
+                          low, count ? " and at most 2^63" : "");
+    return tn_fail_at(d->error, TN_INPUT, node->position, SUBJECT_FORMAT " is %.100s; it must be %s",
                       SUBJECT_VALUES(what), text, count ? "0 to 2^63" : "a number that a double holds");
 }
 
@@ -186,12 +188,13 @@ static tn_status unknown_choice(const decoder *d, subject what, const tn_yaml *n
     if (status != TN_OK)
         tn_fail(d->error, status, "no memory for an error message");
     else if (nearest)
-        status = tn_fail_at(d->error, TN_INPUT, node->at,
+        status = tn_fail_at(d->error, TN_INPUT, node->position,
                             SUBJECT_FORMAT " is %.100s; did you mean %s? It must be %.400s",
                             SUBJECT_VALUES(what), described(node), nearest, list.data);
     else
-        status = tn_fail_at(d->error, TN_INPUT, node->at, SUBJECT_FORMAT " is %.100s; it must be %.400s",
-                            SUBJECT_VALUES(what), described(node), list.data ? list.data : "absent");
+        status =
+            tn_fail_at(d->error, TN_INPUT, node->position, SUBJECT_FORMAT " is %.100s; it must be %.400s",
+                       SUBJECT_VALUES(what), described(node), list.data ? list.data : "absent");
     tn_buffer_free(&list);
     return status;
 }
@@ -291,7 +294,7 @@ static tn_status decode_value(const decoder *d, subject what, const tn_yaml *nod
         return TN_OK;
     }
     if (is_null(node))
-        return tn_fail_at(d->error, TN_INPUT, node->at, SUBJECT_FORMAT " has no value; it must be %s",
+        return tn_fail_at(d->error, TN_INPUT, node->position, SUBJECT_FORMAT " has no value; it must be %s",
                           SUBJECT_VALUES(what), wanted(what.field->type));
     switch (what.field->type) {
     case TN_FIELD_TEXT:
@@ -332,7 +335,7 @@ static tn_status decode_absent(const decoder *d, subject what, tn_position mappi
     }
     if (field->type != TN_FIELD_MAPPING) return TN_OK;
     const decoder inside = {d->arena, d->error, true};
-    const tn_yaml empty = {.kind = TN_YAML_MAPPING, .at = mapping};
+    const tn_yaml empty = {.kind = TN_YAML_MAPPING, .position = mapping};
     return decode_mapping(&inside, field->sub, &empty, out);
 }
 
@@ -342,16 +345,18 @@ static tn_status unknown_key(const decoder *d, const tn_schema *schema, const tn
     for (size_t i = 0; i < schema->count; i++) names[i] = schema->field[i].key;
     const char *nearest = tn_suggest(key->text, names, schema->count);
     if (nearest)
-        return tn_fail_at(d->error, TN_INPUT, key->at, "unknown key \"%.100s\" of %s; did you mean \"%s\"?",
-                          key->text, schema->name, nearest);
+        return tn_fail_at(d->error, TN_INPUT, key->position,
+                          "unknown key \"%.100s\" of %s; did you mean \"%s\"?", key->text, schema->name,
+                          nearest);
     tn_buffer list = {0};
     for (size_t i = 0; i < schema->count; i++) tn_buffer_format(&list, "%s%s", i ? ", " : "", names[i]);
     tn_status status = list.status;
     if (status != TN_OK)
         tn_fail(d->error, status, "no memory for an error message");
     else
-        status = tn_fail_at(d->error, TN_INPUT, key->at, "unknown key \"%.100s\" of %s; it knows %.600s",
-                            key->text, schema->name, list.data ? list.data : "none");
+        status =
+            tn_fail_at(d->error, TN_INPUT, key->position, "unknown key \"%.100s\" of %s; it knows %.600s",
+                       key->text, schema->name, list.data ? list.data : "none");
     tn_buffer_free(&list);
     return status;
 }
@@ -367,16 +372,16 @@ static tn_status refuse_unknown_keys(const decoder *d, const tn_schema *schema, 
 
 static tn_status decode_mapping(const decoder *d, const tn_schema *schema, const tn_yaml *node, void *out) {
     if (node->kind != TN_YAML_MAPPING)
-        return tn_fail_at(d->error, TN_INPUT, node->at, "%s is %.100s; it must be %s", schema->name,
+        return tn_fail_at(d->error, TN_INPUT, node->position, "%s is %.100s; it must be %s", schema->name,
                           is_null(node) ? "empty" : described(node), wanted(TN_FIELD_MAPPING));
     TN_TRY(refuse_unknown_keys(d, schema, node));
     for (size_t i = 0; i < schema->count; i++) {
         const subject what = {schema, &schema->field[i]};
         const tn_yaml *value = tn_yaml_get(node, what.field->key);
         char *member = (char *)out + what.field->offset;
-        TN_TRY(value ? decode_value(d, what, value, member) : decode_absent(d, what, node->at, member));
+        TN_TRY(value ? decode_value(d, what, value, member) : decode_absent(d, what, node->position, member));
         if (value && what.field->seen_offset > 0)
-            memcpy((char *)out + what.field->seen_offset, &value->at, sizeof value->at);
+            memcpy((char *)out + what.field->seen_offset, &value->position, sizeof value->position);
     }
     return TN_OK;
 }

@@ -4,17 +4,17 @@
 
 /* A mismatch goes back to the last star, which then stands for one character more: earlier ones need not. */
 bool tn_pattern_matches(const char *pattern, const char *text) {
-    const char *star = NULL, *behind = NULL;
+    const char *star = NULL, *rest = NULL;
     while (*text) {
         if (*pattern == '*') {
             star = pattern++;
-            behind = text;
+            rest = text;
         } else if (*pattern == '?' || *pattern == *text) {
             pattern++;
             text++;
         } else if (star) {
             pattern = star + 1;
-            text = ++behind;
+            text = ++rest;
         } else {
             return false;
         }
@@ -39,8 +39,8 @@ size_t tn_utf8_length(const char *text, size_t length) {
     for (size_t i = 1; i < bytes; i++)
         if (!continues(byte[i])) return 0;
     int overlong = (first == 0xe0 && byte[1] < 0xa0) || (first == 0xf0 && byte[1] < 0x90);
-    int beyond = (first == 0xed && byte[1] >= 0xa0) || (first == 0xf4 && byte[1] >= 0x90);
-    return overlong || beyond ? 0 : bytes;
+    int outside_range = (first == 0xed && byte[1] >= 0xa0) || (first == 0xf4 && byte[1] >= 0x90);
+    return overlong || outside_range ? 0 : bytes;
 }
 
 bool tn_utf8_is_control(const char *text, size_t bytes) {

@@ -29,110 +29,113 @@ typedef struct reader {
     size_t used, capacity, nodes;
 } reader;
 
-static tn_position place(const reader *in, yaml_mark_t mark) {
+static tn_position place(const reader *input, yaml_mark_t mark) {
     unsigned column = (unsigned)mark.column + 1;
-    if (mark.line == 0) column += in->start.column - 1;
-    return (tn_position){in->start.file, in->start.line + (unsigned)mark.line, column};
+    if (mark.line == 0) column += input->start.column - 1;
+    return (tn_position){input->start.file, input->start.line + (unsigned)mark.line, column};
 }
 
 /* libyaml says only the byte offset of what is not readable text. */
-static tn_position place_of_byte(const reader *in, size_t offset) {
-    tn_position at = in->start;
-    for (size_t i = 0; i < offset && i < in->length; i++) {
-        if (in->text[i] == '\n') {
-            at.line++;
-            at.column = 1;
-        } else if (((unsigned char)in->text[i] & 0xc0) != 0x80) {
-            at.column++;
+static tn_position place_of_byte(const reader *input, size_t offset) {
+    tn_position position = input->start;
+    for (size_t i = 0; i < offset && i < input->length; i++) {
+        if (input->text[i] == '\n') {
+            position.line++;
+            position.column = 1;
+        } else if (((unsigned char)input->text[i] & 0xc0) != 0x80) {
+            position.column++;
         }
     }
-    return at;
+    return position;
 }
 
 /* libyaml may name a byte inside the character that is not UTF-8. */
-static size_t offset_of_unreadable(const reader *in) {
-    size_t offset = 0, bytes = 1, problem = in->parser.problem_offset;
-    while (offset < in->length && offset < problem && bytes > 0) {
-        bytes = tn_utf8_length(in->text + offset, in->length - offset);
+static size_t offset_of_unreadable(const reader *input) {
+    size_t offset = 0, bytes = 1, problem = input->parser.problem_offset;
+    while (offset < input->length && offset < problem && bytes > 0) {
+        bytes = tn_utf8_length(input->text + offset, input->length - offset);
         offset += bytes;
     }
     return offset < problem ? offset : problem;
 }
 
 /* libyaml puts the end of a text without a last line end into the next line. */
-static tn_position place_of_problem(const reader *in) {
-    tn_position end = place_of_byte(in, in->length), at = place(in, in->parser.problem_mark);
-    return at.line > end.line ? end : at;
+static tn_position place_of_problem(const reader *input) {
+    tn_position end = place_of_byte(input, input->length),
+                position = place(input, input->parser.problem_mark);
+    return position.line > end.line ? end : position;
 }
 
-static tn_status syntax_error(const reader *in) {
-    const yaml_parser_t *parser = &in->parser;
+static tn_status syntax_error(const reader *input) {
+    const yaml_parser_t *parser = &input->parser;
     const char *problem = parser->problem ? parser->problem : "not readable";
-    if (parser->error == YAML_MEMORY_ERROR) return tn_fail(in->error, TN_MEMORY, "no memory to read YAML");
+    if (parser->error == YAML_MEMORY_ERROR) return tn_fail(input->error, TN_MEMORY, "no memory to read YAML");
     if (parser->error == YAML_READER_ERROR)
-        return tn_fail_at(in->error, TN_INPUT, place_of_byte(in, offset_of_unreadable(in)),
+        return tn_fail_at(input->error, TN_INPUT, place_of_byte(input, offset_of_unreadable(input)),
                           "not YAML: %s; the file must be UTF-8 text", problem);
-    return tn_fail_at(in->error, TN_INPUT, place_of_problem(in), "not YAML: %s%s%s", problem,
+    return tn_fail_at(input->error, TN_INPUT, place_of_problem(input), "not YAML: %s%s%s", problem,
                       parser->context ? " " : "", parser->context ? parser->context : "");
 }
 
-static tn_status next_event(reader *in, yaml_event_t *event) {
-    return yaml_parser_parse(&in->parser, event) ? TN_OK : syntax_error(in);
+static tn_status next_event(reader *input, yaml_event_t *event) {
+    return yaml_parser_parse(&input->parser, event) ? TN_OK : syntax_error(input);
 }
 
-static tn_status push(reader *in, tn_yaml *node) {
-    TN_TRY(TN_GROW(&in->stack, &in->capacity, in->used + 1, in->error));
-    in->stack[in->used++] = node;
+static tn_status push(reader *input, tn_yaml *node) {
+    TN_TRY(TN_GROW(&input->stack, &input->capacity, input->used + 1, input->error));
+    input->stack[input->used++] = node;
     return TN_OK;
 }
 
-static tn_status refuse_properties(const reader *in, const yaml_char_t *anchor, const yaml_char_t *tag,
-                                   tn_position at) {
+static tn_status refuse_properties(const reader *input, const yaml_char_t *anchor, const yaml_char_t *tag,
+                                   tn_position position) {
     if (anchor)
-        return tn_fail_at(in->error, TN_INPUT, at,
+        return tn_fail_at(input->error, TN_INPUT, position,
                           "anchors and aliases (&%.50s) are not supported; write the value out",
                           (const char *)anchor);
     if (tag)
-        return tn_fail_at(in->error, TN_INPUT, at, "tags (%.50s) are not supported; remove the tag",
+        return tn_fail_at(input->error, TN_INPUT, position, "tags (%.50s) are not supported; remove the tag",
                           (const char *)tag);
     return TN_OK;
 }
 
-static tn_status new_node(reader *in, const yaml_event_t *event, tn_yaml_kind kind, tn_yaml **node) {
-    if (in->nodes++ == MOST_NODES)
-        return tn_fail_at(in->error, TN_LIMIT, place(in, event->start_mark),
+static tn_status new_node(reader *input, const yaml_event_t *event, tn_yaml_kind kind, tn_yaml **node) {
+    if (input->nodes++ == MOST_NODES)
+        return tn_fail_at(input->error, TN_LIMIT, place(input, event->start_mark),
                           "more than %d values and keys; split the file", (int)MOST_NODES);
-    TN_TRY(TN_NEW(in->arena, 1, node, in->error));
+    TN_TRY(TN_NEW(input->arena, 1, node, input->error));
     (*node)->kind = kind;
-    (*node)->at = place(in, event->start_mark);
+    (*node)->position = place(input, event->start_mark);
     return TN_OK;
 }
 
-static tn_status read_scalar(reader *in, const yaml_event_t *event) {
+static tn_status read_scalar(reader *input, const yaml_event_t *event) {
     tn_yaml *node;
     const char *text = (const char *)event->data.scalar.value;
     size_t length = event->data.scalar.length;
-    TN_TRY(new_node(in, event, TN_YAML_SCALAR, &node));
-    TN_TRY(refuse_properties(in, event->data.scalar.anchor, event->data.scalar.tag, node->at));
+    TN_TRY(new_node(input, event, TN_YAML_SCALAR, &node));
+    TN_TRY(refuse_properties(input, event->data.scalar.anchor, event->data.scalar.tag, node->position));
     if (memchr(text, '\0', length))
-        return tn_fail_at(in->error, TN_INPUT, node->at, "text with a NUL character in it; remove the \\0");
+        return tn_fail_at(input->error, TN_INPUT, node->position,
+                          "text with a NUL character in it; remove the \\0");
     node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE || memchr(text, '\n', length);
-    TN_TRY(tn_arena_copy_text(in->arena, text, length, &node->text, in->error));
-    return push(in, node);
+    TN_TRY(tn_arena_copy_text(input->arena, text, length, &node->text, input->error));
+    return push(input, node);
 }
 
 /* A mapping's pairs as they lie on the stack: key, value, key, value. */
-static tn_status fill_mapping(reader *in, tn_yaml *node, tn_yaml *const *pairs, size_t count) {
+static tn_status fill_mapping(reader *input, tn_yaml *node, tn_yaml *const *pairs, size_t count) {
     node->count = count / 2;
-    TN_TRY(TN_NEW(in->arena, node->count, &node->key, in->error));
-    TN_TRY(TN_NEW(in->arena, node->count, &node->item, in->error));
+    TN_TRY(TN_NEW(input->arena, node->count, &node->key, input->error));
+    TN_TRY(TN_NEW(input->arena, node->count, &node->item, input->error));
     for (size_t i = 0; i < node->count; i++) {
         const tn_yaml *key = pairs[2 * i];
         if (key->kind != TN_YAML_SCALAR)
-            return tn_fail_at(in->error, TN_INPUT, key->at,
+            return tn_fail_at(input->error, TN_INPUT, key->position,
                               "a key that is a list or mapping; a key is one word");
         if (key->text[0] == '\0')
-            return tn_fail_at(in->error, TN_INPUT, key->at, "a value without a key; write KEY: VALUE");
+            return tn_fail_at(input->error, TN_INPUT, key->position,
+                              "a value without a key; write KEY: VALUE");
         node->key[i] = pairs[2 * i];
         node->item[i] = pairs[2 * i + 1];
     }
@@ -143,75 +146,76 @@ static int by_text(const void *a, const void *b) {
     const tn_yaml *x = *(tn_yaml *const *)a, *y = *(tn_yaml *const *)b;
     int order = strcmp(x->text, y->text);
     if (order) return order;
-    if (x->at.line != y->at.line) return x->at.line < y->at.line ? -1 : 1;
-    return (x->at.column > y->at.column) - (x->at.column < y->at.column);
+    if (x->position.line != y->position.line) return x->position.line < y->position.line ? -1 : 1;
+    return (x->position.column > y->position.column) - (x->position.column < y->position.column);
 }
 
-static tn_status refuse_duplicates(const reader *in, const tn_yaml *node) {
+static tn_status refuse_duplicates(const reader *input, const tn_yaml *node) {
     tn_yaml **sorted;
-    TN_TRY(TN_ALLOC(node->count, &sorted, in->error));
+    TN_TRY(TN_ALLOC(node->count, &sorted, input->error));
     if (node->count) memcpy(sorted, node->key, node->count * sizeof *sorted);
     qsort(sorted, node->count, sizeof *sorted, by_text);
     tn_status status = TN_OK;
     for (size_t i = 1; i < node->count && status == TN_OK; i++)
         if (strcmp(sorted[i - 1]->text, sorted[i]->text) == 0)
-            status = tn_fail_at(in->error, TN_INPUT, sorted[i]->at,
+            status = tn_fail_at(input->error, TN_INPUT, sorted[i]->position,
                                 "key \"%.100s\" stands twice, first in line %u; keep one of them",
-                                sorted[i]->text, sorted[i - 1]->at.line);
+                                sorted[i]->text, sorted[i - 1]->position.line);
     tn_free(sorted);
     return status;
 }
 
-static tn_status read_node(reader *in, const yaml_event_t *event, int level);
+static tn_status read_node(reader *input, const yaml_event_t *event, int level);
 
-static tn_status read_children(reader *in, int level) {
+static tn_status read_children(reader *input, int level) {
     for (;;) {
         yaml_event_t event;
-        TN_TRY(next_event(in, &event));
+        TN_TRY(next_event(input, &event));
         bool end = event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT;
-        tn_status status = end ? TN_OK : read_node(in, &event, level + 1);
+        tn_status status = end ? TN_OK : read_node(input, &event, level + 1);
         yaml_event_delete(&event);
         if (end || status != TN_OK) return status;
     }
 }
 
-static tn_status read_collection(reader *in, const yaml_event_t *event, int level) {
+static tn_status read_collection(reader *input, const yaml_event_t *event, int level) {
     bool mapping = event->type == YAML_MAPPING_START_EVENT;
     tn_yaml *node;
-    TN_TRY(new_node(in, event, mapping ? TN_YAML_MAPPING : TN_YAML_SEQUENCE, &node));
-    TN_TRY(mapping ? refuse_properties(in, event->data.mapping_start.anchor, event->data.mapping_start.tag,
-                                       node->at)
-                   : refuse_properties(in, event->data.sequence_start.anchor, event->data.sequence_start.tag,
-                                       node->at));
+    TN_TRY(new_node(input, event, mapping ? TN_YAML_MAPPING : TN_YAML_SEQUENCE, &node));
+    TN_TRY(mapping ? refuse_properties(input, event->data.mapping_start.anchor, event->data.mapping_start.tag,
+                                       node->position)
+                   : refuse_properties(input, event->data.sequence_start.anchor,
+                                       event->data.sequence_start.tag, node->position));
     if (level >= MOST_LEVELS)
-        return tn_fail_at(in->error, TN_LIMIT, node->at, "nested deeper than %d levels", MOST_LEVELS);
-    size_t base = in->used;
-    TN_TRY(read_children(in, level));
-    size_t count = in->used - base;
-    tn_yaml *const *children = count ? in->stack + base : NULL;
-    in->used = base;
+        return tn_fail_at(input->error, TN_LIMIT, node->position, "nested deeper than %d levels",
+                          MOST_LEVELS);
+    size_t base = input->used;
+    TN_TRY(read_children(input, level));
+    size_t count = input->used - base;
+    tn_yaml *const *children = count ? input->stack + base : NULL;
+    input->used = base;
     if (mapping) {
-        TN_TRY(fill_mapping(in, node, children, count));
-        TN_TRY(refuse_duplicates(in, node));
+        TN_TRY(fill_mapping(input, node, children, count));
+        TN_TRY(refuse_duplicates(input, node));
     } else {
-        TN_TRY(TN_NEW(in->arena, count, &node->item, in->error));
+        TN_TRY(TN_NEW(input->arena, count, &node->item, input->error));
         if (count) memcpy(node->item, children, count * sizeof *node->item);
         node->count = count;
     }
-    return push(in, node);
+    return push(input, node);
 }
 
-static tn_status read_node(reader *in, const yaml_event_t *event, int level) {
+static tn_status read_node(reader *input, const yaml_event_t *event, int level) {
     if (event->type == YAML_ALIAS_EVENT)
-        return tn_fail_at(in->error, TN_INPUT, place(in, event->start_mark),
+        return tn_fail_at(input->error, TN_INPUT, place(input, event->start_mark),
                           "anchors and aliases (*%.50s) are not supported; write the value out",
                           (const char *)event->data.alias.anchor);
-    if (event->type == YAML_SCALAR_EVENT) return read_scalar(in, event);
-    return read_collection(in, event, level);
+    if (event->type == YAML_SCALAR_EVENT) return read_scalar(input, event);
+    return read_collection(input, event, level);
 }
 
 /* One event outside the document's content; *done at the end of the stream. */
-static tn_status read_event(reader *in, const yaml_event_t *event, bool *done) {
+static tn_status read_event(reader *input, const yaml_event_t *event, bool *done) {
     switch (event->type) {
     case YAML_STREAM_START_EVENT:
     case YAML_DOCUMENT_END_EVENT:
@@ -220,51 +224,51 @@ static tn_status read_event(reader *in, const yaml_event_t *event, bool *done) {
         *done = true;
         return TN_OK;
     case YAML_DOCUMENT_START_EVENT:
-        if (in->used > 0)
-            return tn_fail_at(in->error, TN_INPUT, place(in, event->start_mark),
+        if (input->used > 0)
+            return tn_fail_at(input->error, TN_INPUT, place(input, event->start_mark),
                               "a second document begins; a file holds one");
         if (event->data.document_start.tag_directives.start != event->data.document_start.tag_directives.end)
-            return tn_fail_at(in->error, TN_INPUT, place(in, event->start_mark),
+            return tn_fail_at(input->error, TN_INPUT, place(input, event->start_mark),
                               "tags (%%TAG) are not supported; remove the line");
         return TN_OK;
     default:
-        return read_node(in, event, 0);
+        return read_node(input, event, 0);
     }
 }
 
-static bool is_empty(const reader *in) {
-    const tn_yaml *root = in->used > 0 ? in->stack[0] : NULL;
+static bool is_empty(const reader *input) {
+    const tn_yaml *root = input->used > 0 ? input->stack[0] : NULL;
     return !root || (root->kind == TN_YAML_SCALAR && !root->quoted && root->text[0] == '\0');
 }
 
-static tn_status read_stream(reader *in) {
+static tn_status read_stream(reader *input) {
     for (bool done = false; !done;) {
         yaml_event_t event;
-        TN_TRY(next_event(in, &event));
-        tn_status status = read_event(in, &event, &done);
+        TN_TRY(next_event(input, &event));
+        tn_status status = read_event(input, &event, &done);
         yaml_event_delete(&event);
         TN_TRY(status);
     }
-    if (is_empty(in))
-        return tn_fail_at(in->error, TN_INPUT, in->start, "is empty; a YAML document is needed");
+    if (is_empty(input))
+        return tn_fail_at(input->error, TN_INPUT, input->start, "is empty; a YAML document is needed");
     return TN_OK;
 }
 
 /* As tn_yaml_parse; the text's first character stands at `start`. */
 static tn_status yaml_parse_at(tn_position start, const char *text, size_t length, tn_arena *arena,
                                tn_yaml **root, tn_error *error) {
-    reader in = {.text = text, .length = length, .start = start, .arena = arena, .error = error};
-    TN_TRY(tn_arena_copy_text(arena, start.file, strlen(start.file), &in.start.file, error));
+    reader input = {.text = text, .length = length, .start = start, .arena = arena, .error = error};
+    TN_TRY(tn_arena_copy_text(arena, start.file, strlen(start.file), &input.start.file, error));
     if (length > LIMIT_BYTES)
-        return tn_fail_at(error, TN_LIMIT, in.start, "YAML of %zu bytes; at most %zu are read", length,
+        return tn_fail_at(error, TN_LIMIT, input.start, "YAML of %zu bytes; at most %zu are read", length,
                           LIMIT_BYTES);
-    if (!yaml_parser_initialize(&in.parser)) return tn_fail(error, TN_MEMORY, "no memory to read YAML");
-    yaml_parser_set_encoding(&in.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&in.parser, (const unsigned char *)text, length);
-    tn_status status = read_stream(&in);
-    if (status == TN_OK) *root = in.stack[0];
-    yaml_parser_delete(&in.parser);
-    tn_free(in.stack);
+    if (!yaml_parser_initialize(&input.parser)) return tn_fail(error, TN_MEMORY, "no memory to read YAML");
+    yaml_parser_set_encoding(&input.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&input.parser, (const unsigned char *)text, length);
+    tn_status status = read_stream(&input);
+    if (status == TN_OK) *root = input.stack[0];
+    yaml_parser_delete(&input.parser);
+    tn_free(input.stack);
     return status;
 }
 
@@ -400,24 +404,24 @@ static const char SET[] = "--set";
 /* One step of a path: where it stands in the assignment, and the names that could be meant. */
 typedef struct step {
     const char *name;
-    tn_position at;
+    tn_position position;
     tn_arena *arena;
     tn_error *error;
 } step;
 
-static tn_status no_such(const step *at, const char *kind, const char *const *names, size_t count) {
-    const char *nearest = tn_suggest(at->name, names, count);
+static tn_status no_such(const step *edit, const char *kind, const char *const *names, size_t count) {
+    const char *nearest = tn_suggest(edit->name, names, count);
     if (nearest)
-        return tn_fail_at(at->error, TN_INPUT, at->at, "no %s \"%.100s\" here; did you mean \"%.100s\"?",
-                          kind, at->name, nearest);
-    return tn_fail_at(at->error, TN_INPUT, at->at, "no %s \"%.100s\" here", kind, at->name);
+        return tn_fail_at(edit->error, TN_INPUT, edit->position,
+                          "no %s \"%.100s\" here; did you mean \"%.100s\"?", kind, edit->name, nearest);
+    return tn_fail_at(edit->error, TN_INPUT, edit->position, "no %s \"%.100s\" here", kind, edit->name);
 }
 
-static tn_status no_such_key(const step *at, const tn_yaml *mapping) {
+static tn_status no_such_key(const step *edit, const tn_yaml *mapping) {
     const char **names;
-    TN_TRY(TN_NEW(at->arena, mapping->count, &names, at->error));
+    TN_TRY(TN_NEW(edit->arena, mapping->count, &names, edit->error));
     for (size_t i = 0; i < mapping->count; i++) names[i] = mapping->key[i]->text;
-    return no_such(at, "key", names, mapping->count);
+    return no_such(edit, "key", names, mapping->count);
 }
 
 static const char *name_of(const tn_yaml *item) {
@@ -425,42 +429,42 @@ static const char *name_of(const tn_yaml *item) {
     return name && name->kind == TN_YAML_SCALAR ? name->text : NULL;
 }
 
-static tn_status no_such_item(const step *at, const tn_yaml *sequence) {
+static tn_status no_such_item(const step *edit, const tn_yaml *sequence) {
     const char **names;
     size_t count = 0;
-    TN_TRY(TN_NEW(at->arena, sequence->count, &names, at->error));
+    TN_TRY(TN_NEW(edit->arena, sequence->count, &names, edit->error));
     for (size_t i = 0; i < sequence->count; i++)
         if (name_of(sequence->item[i])) names[count++] = name_of(sequence->item[i]);
-    return no_such(at, "item", names, count);
+    return no_such(edit, "item", names, count);
 }
 
-static tn_status find_item(const step *at, const tn_yaml *sequence, tn_yaml ***slot) {
+static tn_status find_item(const step *edit, const tn_yaml *sequence, tn_yaml ***slot) {
     uint64_t position;
     for (size_t i = 0; i < sequence->count; i++) {
         const char *name = name_of(sequence->item[i]);
-        if (!name || strcmp(name, at->name) != 0) continue;
+        if (!name || strcmp(name, edit->name) != 0) continue;
         *slot = &sequence->item[i];
         return TN_OK;
     }
-    if (tn_read_count(at->name, &position) != TN_NUMBER_OK) return no_such_item(at, sequence);
+    if (tn_read_count(edit->name, &position) != TN_NUMBER_OK) return no_such_item(edit, sequence);
     if (position >= sequence->count)
-        return tn_fail_at(at->error, TN_INPUT, at->at, "item %s of a list of %zu; items count from 0",
-                          at->name, sequence->count);
+        return tn_fail_at(edit->error, TN_INPUT, edit->position,
+                          "item %s of a list of %zu; items count from 0", edit->name, sequence->count);
     *slot = &sequence->item[position];
     return TN_OK;
 }
 
-static tn_status append_key(const step *at, tn_yaml *mapping, tn_yaml ***slot) {
+static tn_status append_key(const step *edit, tn_yaml *mapping, tn_yaml ***slot) {
     tn_yaml **key, **item, *name;
     size_t count = mapping->count;
-    TN_TRY(TN_NEW(at->arena, count + 1, &key, at->error));
-    TN_TRY(TN_NEW(at->arena, count + 1, &item, at->error));
-    TN_TRY(TN_NEW(at->arena, 1, &name, at->error));
+    TN_TRY(TN_NEW(edit->arena, count + 1, &key, edit->error));
+    TN_TRY(TN_NEW(edit->arena, count + 1, &item, edit->error));
+    TN_TRY(TN_NEW(edit->arena, 1, &name, edit->error));
     if (count) {
         memcpy(key, mapping->key, count * sizeof *key);
         memcpy(item, mapping->item, count * sizeof *item);
     }
-    *name = (tn_yaml){.kind = TN_YAML_SCALAR, .at = at->at, .text = at->name};
+    *name = (tn_yaml){.kind = TN_YAML_SCALAR, .position = edit->position, .text = edit->name};
     key[count] = name;
     mapping->key = key;
     mapping->item = item;
@@ -469,40 +473,41 @@ static tn_status append_key(const step *at, tn_yaml *mapping, tn_yaml ***slot) {
     return TN_OK;
 }
 
-static tn_status find_key(const step *at, tn_yaml *mapping, bool last, tn_yaml ***slot) {
+static tn_status find_key(const step *edit, tn_yaml *mapping, bool last, tn_yaml ***slot) {
     for (size_t i = 0; i < mapping->count; i++) {
-        if (strcmp(mapping->key[i]->text, at->name) != 0) continue;
+        if (strcmp(mapping->key[i]->text, edit->name) != 0) continue;
         *slot = &mapping->item[i];
         return TN_OK;
     }
-    return last ? append_key(at, mapping, slot) : no_such_key(at, mapping);
+    return last ? append_key(edit, mapping, slot) : no_such_key(edit, mapping);
 }
 
-static tn_status find_slot(const step *at, tn_yaml *node, bool last, tn_yaml ***slot) {
-    if (at->name[0] == '\0')
-        return tn_fail_at(at->error, TN_INPUT, at->at, "empty name in the path; write KEY.KEY=VALUE");
+static tn_status find_slot(const step *edit, tn_yaml *node, bool last, tn_yaml ***slot) {
+    if (edit->name[0] == '\0')
+        return tn_fail_at(edit->error, TN_INPUT, edit->position,
+                          "empty name in the path; write KEY.KEY=VALUE");
     switch (node->kind) {
     case TN_YAML_MAPPING:
-        return find_key(at, node, last, slot);
+        return find_key(edit, node, last, slot);
     case TN_YAML_SEQUENCE:
-        return find_item(at, node, slot);
+        return find_item(edit, node, slot);
     default:
-        return tn_fail_at(at->error, TN_INPUT, at->at,
-                          "no key \"%.100s\" here: what stands before it is a value", at->name);
+        return tn_fail_at(edit->error, TN_INPUT, edit->position,
+                          "no key \"%.100s\" here: what stands before it is a value", edit->name);
     }
 }
 
 tn_status tn_yaml_set(tn_yaml *root, const char *assignment, tn_arena *arena, tn_error *error) {
     const char *equals = strchr(assignment, '=');
-    tn_position at = {SET, 1, 1};
+    tn_position position = {SET, 1, 1};
     if (!equals)
-        return tn_fail_at(error, TN_INPUT, at, "\"%.100s\" sets nothing; write KEY=VALUE", assignment);
+        return tn_fail_at(error, TN_INPUT, position, "\"%.100s\" sets nothing; write KEY=VALUE", assignment);
     tn_yaml *value, *node = root, **slot = NULL;
-    at.column = (unsigned)(equals + 1 - assignment) + 1;
-    TN_TRY(yaml_parse_at(at, equals + 1, strlen(equals + 1), arena, &value, error));
+    position.column = (unsigned)(equals + 1 - assignment) + 1;
+    TN_TRY(yaml_parse_at(position, equals + 1, strlen(equals + 1), arena, &value, error));
     for (const char *name = assignment; name <= equals;) {
         const char *end = name + strcspn(name, ".=");
-        step here = {.at = {SET, 1, (unsigned)(name - assignment) + 1}, .arena = arena, .error = error};
+        step here = {.position = {SET, 1, (unsigned)(name - assignment) + 1}, .arena = arena, .error = error};
         TN_TRY(tn_arena_copy_text(arena, name, (size_t)(end - name), &here.name, error));
         TN_TRY(find_slot(&here, node, end == equals, &slot));
         node = *slot;
@@ -515,66 +520,67 @@ tn_status tn_yaml_set(tn_yaml *root, const char *assignment, tn_arena *arena, tn
 tn_status tn_yaml_put_value(tn_yaml *root, const char *const *key, size_t keys, const char *assignment,
                             tn_arena *arena, tn_error *error) {
     const char *value = strchr(assignment, '=');
-    tn_position at = {SET, 1, 1};
+    tn_position position = {SET, 1, 1};
     if (!value)
-        return tn_fail_at(error, TN_INPUT, at, "\"%.100s\" sets nothing; write KEY=VALUE", assignment);
+        return tn_fail_at(error, TN_INPUT, position, "\"%.100s\" sets nothing; write KEY=VALUE", assignment);
     value++;
-    at.column = (unsigned)(value - assignment) + 1;
+    position.column = (unsigned)(value - assignment) + 1;
     tn_yaml *node = root;
     for (size_t i = 0; i < keys; i++) {
-        step here = {.name = key[i], .at = {SET, 1, 1}, .arena = arena, .error = error};
+        step here = {.name = key[i], .position = {SET, 1, 1}, .arena = arena, .error = error};
         tn_yaml **slot;
         TN_TRY(find_slot(&here, node, true, &slot));
-        if (i + 1 == keys) return yaml_parse_at(at, value, strlen(value), arena, slot, error);
+        if (i + 1 == keys) return yaml_parse_at(position, value, strlen(value), arena, slot, error);
         if (!*slot) {
             TN_TRY(TN_NEW(arena, 1, slot, error));
-            **slot = (tn_yaml){.kind = TN_YAML_MAPPING, .at = here.at};
+            **slot = (tn_yaml){.kind = TN_YAML_MAPPING, .position = here.position};
         }
         node = *slot;
     }
     return TN_OK;
 }
 
-static tn_status copy_tree(const tn_yaml *from, tn_arena *arena, tn_yaml **copy, tn_error *error) {
+static tn_status copy_tree(const tn_yaml *source, tn_arena *arena, tn_yaml **copy, tn_error *error) {
     TN_TRY(TN_NEW(arena, 1, copy, error));
     tn_yaml *node = *copy;
-    *node = *from;
-    if (from->kind == TN_YAML_SCALAR) return TN_OK;
-    TN_TRY(TN_NEW(arena, from->count, &node->item, error));
-    for (size_t i = 0; i < from->count; i++) TN_TRY(copy_tree(from->item[i], arena, &node->item[i], error));
-    if (from->kind == TN_YAML_SEQUENCE) return TN_OK;
-    TN_TRY(TN_NEW(arena, from->count, &node->key, error));
-    if (from->count) memcpy(node->key, from->key, from->count * sizeof *node->key);
+    *node = *source;
+    if (source->kind == TN_YAML_SCALAR) return TN_OK;
+    TN_TRY(TN_NEW(arena, source->count, &node->item, error));
+    for (size_t i = 0; i < source->count; i++)
+        TN_TRY(copy_tree(source->item[i], arena, &node->item[i], error));
+    if (source->kind == TN_YAML_SEQUENCE) return TN_OK;
+    TN_TRY(TN_NEW(arena, source->count, &node->key, error));
+    if (source->count) memcpy(node->key, source->key, source->count * sizeof *node->key);
     return TN_OK;
 }
 
-static tn_status merge_mappings(const tn_yaml *base, const tn_yaml *over, tn_arena *arena, tn_yaml **merged,
-                                tn_error *error) {
+static tn_status merge_mappings(const tn_yaml *base, const tn_yaml *override, tn_arena *arena,
+                                tn_yaml **merged, tn_error *error) {
     tn_yaml *node;
-    size_t most = base->count + over->count;
+    size_t most = base->count + override->count;
     TN_TRY(TN_NEW(arena, 1, &node, error));
-    *node = (tn_yaml){.kind = TN_YAML_MAPPING, .at = over->at};
+    *node = (tn_yaml){.kind = TN_YAML_MAPPING, .position = override->position};
     TN_TRY(TN_NEW(arena, most, &node->key, error));
     TN_TRY(TN_NEW(arena, most, &node->item, error));
     for (size_t i = 0; i < base->count; i++) {
-        const tn_yaml *other = tn_yaml_get(over, base->key[i]->text);
+        const tn_yaml *other = tn_yaml_get(override, base->key[i]->text);
         node->key[i] = base->key[i];
         TN_TRY(other ? tn_yaml_merge(base->item[i], other, arena, &node->item[i], error)
                      : copy_tree(base->item[i], arena, &node->item[i], error));
     }
     node->count = base->count;
-    for (size_t i = 0; i < over->count; i++) {
-        if (tn_yaml_get(base, over->key[i]->text)) continue;
-        node->key[node->count] = over->key[i];
-        TN_TRY(copy_tree(over->item[i], arena, &node->item[node->count++], error));
+    for (size_t i = 0; i < override->count; i++) {
+        if (tn_yaml_get(base, override->key[i]->text)) continue;
+        node->key[node->count] = override->key[i];
+        TN_TRY(copy_tree(override->item[i], arena, &node->item[node->count++], error));
     }
     *merged = node;
     return TN_OK;
 }
 
-tn_status tn_yaml_merge(const tn_yaml *base, const tn_yaml *over, tn_arena *arena, tn_yaml **merged,
+tn_status tn_yaml_merge(const tn_yaml *base, const tn_yaml *override, tn_arena *arena, tn_yaml **merged,
                         tn_error *error) {
-    bool mappings = base->kind == TN_YAML_MAPPING && over->kind == TN_YAML_MAPPING;
-    return mappings ? merge_mappings(base, over, arena, merged, error)
-                    : copy_tree(over, arena, merged, error);
+    bool mappings = base->kind == TN_YAML_MAPPING && override->kind == TN_YAML_MAPPING;
+    return mappings ? merge_mappings(base, override, arena, merged, error)
+                    : copy_tree(override, arena, merged, error);
 }

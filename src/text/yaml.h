@@ -21,7 +21,7 @@ typedef enum tn_yaml_kind { TN_YAML_SCALAR, TN_YAML_SEQUENCE, TN_YAML_MAPPING } 
 typedef struct tn_yaml tn_yaml;
 struct tn_yaml {
     tn_yaml_kind kind;
-    tn_position at;
+    tn_position position;
     const char *text; /* scalar: its value */
     bool quoted;    /* scalar: written in quotes or over several lines, so a string whatever it looks like */
     size_t count;   /* sequence: items; mapping: pairs */
@@ -49,9 +49,9 @@ tn_status tn_yaml_set(tn_yaml *root, const char *assignment, tn_arena *arena, tn
 tn_status tn_yaml_put_value(tn_yaml *root, const char *const *key, size_t keys, const char *assignment,
                             tn_arena *arena, tn_error *error);
 
-/* *merged = `base` overridden by `over`: mappings merge key by key, anything else is replaced whole. Inputs
+/* *merged = `base` overridden by `override`: mappings merge key by key, anything else is replaced whole. Inputs
  * stay. */
-tn_status tn_yaml_merge(const tn_yaml *base, const tn_yaml *over, tn_arena *arena, tn_yaml **merged,
+tn_status tn_yaml_merge(const tn_yaml *base, const tn_yaml *override, tn_arena *arena, tn_yaml **merged,
                         tn_error *error);
 
 /* Writes the tree as block YAML (short lists of scalars on one line), so that reading it gives an equal tree;

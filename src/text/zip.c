@@ -41,10 +41,10 @@ static tn_status find_end(const tn_byte_source *source, unsigned char *record, u
     tn_status status = tn_byte_source_read(source, source->size_bytes - length, tail, length, error);
     bool found = false;
     for (size_t back = END_BYTES; status == TN_OK && !found && back <= length; back++) {
-        const unsigned char *at = tail + length - back;
-        found = tn_get_u32(at) == END && tn_get_u16(at + 20) == back - END_BYTES;
+        const unsigned char *cursor = tail + length - back;
+        found = tn_get_u32(cursor) == END && tn_get_u16(cursor + 20) == back - END_BYTES;
         if (!found) continue;
-        memcpy(record, at, END_BYTES);
+        memcpy(record, cursor, END_BYTES);
         *offset = source->size_bytes - back;
     }
     tn_free(tail);
@@ -147,25 +147,25 @@ static bool plausible_size(const tn_byte_span *data) {
     return data->bytes / MOST_GROWTH <= data->stored_bytes;
 }
 
-/* The entry that begins at `at`, of which `left` bytes are there; *taken of them are its own. */
-static tn_status read_central(const tn_byte_source *source, tn_arena *arena, const unsigned char *at,
+/* The entry that begins at `cursor`, of which `left` bytes are there; *taken of them are its own. */
+static tn_status read_central(const tn_byte_source *source, tn_arena *arena, const unsigned char *cursor,
                               size_t left, tn_zip_member *member, size_t *taken, tn_error *error) {
-    if (left < CENTRAL_BYTES || tn_get_u32(at) != CENTRAL)
+    if (left < CENTRAL_BYTES || tn_get_u32(cursor) != CENTRAL)
         return damaged(source, "its directory has an entry that is none", error);
-    size_t name = tn_get_u16(at + 28), extra = tn_get_u16(at + 30), comment = tn_get_u16(at + 32);
+    size_t name = tn_get_u16(cursor + 28), extra = tn_get_u16(cursor + 30), comment = tn_get_u16(cursor + 32);
     *taken = CENTRAL_BYTES + name + extra + comment;
     if (*taken > left) return damaged(source, "its directory ends inside an entry", error);
     *member = (tn_zip_member){
-        .header_offset = tn_get_u32(at + 42),
-        .data = {.bytes = tn_get_u32(at + 24),
-                 .stored_bytes = tn_get_u32(at + 20),
+        .header_offset = tn_get_u32(cursor + 42),
+        .data = {.bytes = tn_get_u32(cursor + 24),
+                 .stored_bytes = tn_get_u32(cursor + 20),
                  .has_crc = true,
-                 .crc = tn_get_u32(at + 16)},
+                 .crc = tn_get_u32(cursor + 16)},
     };
-    TN_TRY(set_name(source, arena, at + CENTRAL_BYTES, name, member, error));
-    if (!read_zip64(at + CENTRAL_BYTES + name, extra, member))
+    TN_TRY(set_name(source, arena, cursor + CENTRAL_BYTES, name, member, error));
+    if (!read_zip64(cursor + CENTRAL_BYTES + name, extra, member))
         return damaged(source, "a member's ZIP64 field is too short", error);
-    TN_TRY(set_method(source, tn_get_u16(at + 8), tn_get_u16(at + 10), member, error));
+    TN_TRY(set_method(source, tn_get_u16(cursor + 8), tn_get_u16(cursor + 10), member, error));
     if (!plausible_size(&member->data))
         return tn_byte_source_fail(source, error,
                                    "\"%.100s\" claims %" PRIu64 " bytes out of %" PRIu64

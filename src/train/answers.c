@@ -50,22 +50,22 @@ static void choose_heads(tn_step_run *r, const tn_gather *how, uint64_t rows, ui
 void tn_run_gather(tn_step_run *r, const tn_operation *o) {
     const tn_gather *how = o->gather;
     const tn_step *step = &r->sized->lowered.step;
-    const char *from = tn_array_values(r, o->reads[0]);
-    char *to = tn_array_values(r, o->writes[0]);
+    const char *origin = tn_array_values(r, o->reads[0]);
+    char *target = tn_array_values(r, o->writes[0]);
     bool tokens = how->tokens < how->from_tokens;
     uint64_t examples = r->sized->batch, rows = o->rows / examples; /* that are written, of an example */
     uint64_t width = step->array[o->reads[0]].elements / (tokens ? examples * how->from_tokens : o->rows);
     uint64_t parts = how->spreads ? how->kept_heads : how->heads;
     size_t part = width / parts * r->t->kernels->bytes, row = o->columns * r->t->kernels->bytes;
-    if (how->spreads) memset(to, 0, o->rows * row);
+    if (how->spreads) memset(target, 0, o->rows * row);
     for (uint64_t e = 0; e < examples; e++) {
-        if (how->chooses && tokens) choose_tokens(r, how, width, from, e);
-        if (how->chooses && !tokens) choose_heads(r, how, rows, width, from, e);
+        if (how->chooses && tokens) choose_tokens(r, how, width, origin, e);
+        if (how->chooses && !tokens) choose_heads(r, how, rows, width, origin, e);
         for (uint64_t i = 0; i < rows; i++) {
             uint64_t source =
                 tokens ? e * how->from_tokens + r->t->kept_token[e * how->tokens + i] : e * rows + i;
-            const char *read = from + source * width * r->t->kernels->bytes;
-            char *written = to + (e * rows + i) * row;
+            const char *read = origin + source * width * r->t->kernels->bytes;
+            char *written = target + (e * rows + i) * row;
             for (uint64_t h = 0; h < how->kept_heads; h++) {
                 uint64_t head = how->heads > 1 ? r->t->kept_head[e * how->kept_heads + h] : 0;
                 memcpy(written + (how->spreads ? head : h) * part, read + (how->spreads ? h : head) * part,
@@ -99,9 +99,9 @@ static double row_entropy(const tn_kernels *k, const char *logits, uint64_t outp
     enum { PIECE = 64 };
     double values[PIECE], most = -INFINITY, sum = 0, weighted = 0;
     for (int pass = 0; pass < 2; pass++)
-        for (uint64_t at = 0; at < outputs; at += PIECE) {
-            uint64_t count = outputs - at < PIECE ? outputs - at : PIECE;
-            k->to_double(logits + at * k->bytes, values, count);
+        for (uint64_t index = 0; index < outputs; index += PIECE) {
+            uint64_t count = outputs - index < PIECE ? outputs - index : PIECE;
+            k->to_double(logits + index * k->bytes, values, count);
             for (uint64_t i = 0; i < count; i++) {
                 double below = values[i] - most, share = pass ? exp(below) : 0;
                 if (pass == 0) most = fmax(most, values[i]);

@@ -44,24 +44,24 @@ typedef struct group {
     uint64_t size[TN_BLOCK_AXES];
 } group;
 
-static void join(group *to, const tn_view_axis *axis) {
-    to->size[to->count] = axis->size;
-    to->index[to->count++] = axis->index;
+static void join(group *block, const tn_view_axis *axis) {
+    block->size[block->count] = axis->size;
+    block->index[block->count++] = axis->index;
 }
 
-static uint64_t size_of(const group *of) {
+static uint64_t size_of(const group *block) {
     uint64_t size = 1;
-    for (uint32_t i = 0; i < of->count; i++) size *= of->size[i];
+    for (uint32_t i = 0; i < block->count; i++) size *= block->size[i];
     return size;
 }
 
-/* The indices of `order` that lie on `on` (or, without `wanted`, do not), in the order of `order`. */
-static group pick(const tn_view *order, const tn_view *on, bool wanted, const tn_view *also,
+/* The indices of `order` that lie on `view` (or, without `wanted`, do not), in the order of `order`. */
+static group pick(const tn_view *order, const tn_view *view, bool wanted, const tn_view *also,
                   bool also_wanted) {
     group picked = {0};
     for (uint32_t i = 0; i < order->axes; i++) {
         uint32_t index = order->axis[i].index;
-        if ((find(on, index) != NULL) == wanted && (find(also, index) != NULL) == also_wanted)
+        if ((find(view, index) != NULL) == wanted && (find(also, index) != NULL) == also_wanted)
             join(&picked, &order->axis[i]);
     }
     return picked;
@@ -69,17 +69,17 @@ static group pick(const tn_view *order, const tn_view *on, bool wanted, const tn
 
 /* The one stride that runs through all axes of the group, if there is one; *stride 0 where the group has but one
  * element. */
-static bool runs(const tn_view *view, const group *of, size_t *stride) {
+static bool runs(const tn_view *view, const group *block, size_t *stride) {
     uint64_t inner = 0;
     *stride = 0;
-    for (uint32_t i = of->count; i-- > 0;) {
-        if (of->size[i] == 1) continue;
-        size_t own = find(view, of->index[i])->stride;
+    for (uint32_t i = block->count; i-- > 0;) {
+        if (block->size[i] == 1) continue;
+        size_t own = find(view, block->index[i])->stride;
         if (*stride == 0)
             *stride = own;
         else if (own != inner)
             return false;
-        inner = own * of->size[i];
+        inner = own * block->size[i];
     }
     return true;
 }
@@ -118,16 +118,16 @@ static bool must_gather(const tn_view *view, const choice *c, bool copied) {
 }
 
 /* The first axes of a dimension become axes of the batch: more products, smaller ones, whose operands lie better. */
-static bool peel(choice *c, group *of, uint32_t axes) {
-    if (axes >= of->count || c->batch.count + axes > TN_BLOCK_AXES) return axes == 0;
+static bool peel(choice *c, group *block, uint32_t axes) {
+    if (axes >= block->count || c->batch.count + axes > TN_BLOCK_AXES) return axes == 0;
     for (uint32_t i = 0; i < axes; i++) {
-        c->batch.size[c->batch.count] = of->size[i];
-        c->batch.index[c->batch.count++] = of->index[i];
+        c->batch.size[c->batch.count] = block->size[i];
+        c->batch.index[c->batch.count++] = block->index[i];
     }
-    of->count -= axes;
-    for (uint32_t i = 0; i < of->count; i++) {
-        of->size[i] = of->size[i + axes];
-        of->index[i] = of->index[i + axes];
+    block->count -= axes;
+    for (uint32_t i = 0; i < block->count; i++) {
+        block->size[i] = block->size[i + axes];
+        block->index[i] = block->index[i + axes];
     }
     return true;
 }
@@ -178,10 +178,10 @@ static choice best_choice(const tn_view *const used[3]) {
 }
 
 /* Those axes of the group that the view has. */
-static group of_view(const group *from, const tn_view *view) {
+static group of_view(const group *source, const tn_view *view) {
     group own = {0};
-    for (uint32_t i = 0; i < from->count; i++)
-        if (find(view, from->index[i])) join(&own, &(tn_view_axis){from->index[i], from->size[i], 0});
+    for (uint32_t i = 0; i < source->count; i++)
+        if (find(view, source->index[i])) join(&own, &(tn_view_axis){source->index[i], source->size[i], 0});
     return own;
 }
 
@@ -215,14 +215,14 @@ static tn_status place_batch(const tn_view *view, const group *batch, const scra
 }
 
 /* Adds an axis, joined with the one before where both arrays run on. */
-static void add_axis(tn_block *block, uint64_t size, size_t from, size_t to) {
+static void add_axis(tn_block *block, uint64_t size, size_t begin, size_t end) {
     if (size == 1) return;
     tn_block_axis *last = block->axes ? &block->axis[block->axes - 1] : NULL;
-    if (last && last->from == from * size && last->to == to * size) {
-        *last = (tn_block_axis){last->size * size, from, to};
+    if (last && last->source_stride == begin * size && last->target_stride == end * size) {
+        *last = (tn_block_axis){last->size * size, begin, end};
         return;
     }
-    block->axis[block->axes++] = (tn_block_axis){size, from, to};
+    block->axis[block->axes++] = (tn_block_axis){size, begin, end};
 }
 
 /* Between the view and scratch; `outwards`: from scratch to the view. */
@@ -254,12 +254,12 @@ static tn_block slice_of(const tn_view *view, bool outwards) {
 
 /* The view of scratch that the slices are gathered in: the token first, the rest in C order. */
 static tn_view gathered_view(const tn_view *view) {
-    tn_view to = {.axes = 1};
-    to.axis[0] = *find(view, view->token);
+    tn_view target = {.axes = 1};
+    target.axis[0] = *find(view, view->token);
     for (uint32_t i = 0; i < view->axes; i++)
-        if (view->axis[i].index != view->token) to.axis[to.axes++] = view->axis[i];
-    tn_view_lay(&to, 0);
-    return to;
+        if (view->axis[i].index != view->token) target.axis[target.axes++] = view->axis[i];
+    tn_view_lay(&target, 0);
+    return target;
 }
 
 static void set_side(tn_contraction_side *side, const tn_view *given, const tn_view *used, bool gathered,
@@ -392,16 +392,17 @@ size_t tn_contraction_operand_elements(const tn_contraction *plan) {
     return wide * (size_t)g->reduction;
 }
 
-static void copy_share(const tn_contraction_call *call, const tn_block *block, const char *from, char *to) {
+static void copy_share(const tn_contraction_call *call, const tn_block *block, const char *source,
+                       char *target) {
     tn_block own = *block;
     tn_share share = tn_team_share(call->team, block->axes ? block->axis[0].size : 1, 1);
-    if (share.from == share.to) return;
+    if (share.first == share.end) return;
     if (block->axes) {
-        own.axis[0].size = share.to - share.from;
-        from += share.from * block->axis[0].from * call->kernels->bytes;
-        to += share.from * block->axis[0].to * call->kernels->bytes;
+        own.axis[0].size = share.end - share.first;
+        source += share.first * block->axis[0].source_stride * call->kernels->bytes;
+        target += share.first * block->axis[0].target_stride * call->kernels->bytes;
     }
-    call->kernels->copy(&own, from, to, false);
+    call->kernels->copy(&own, source, target, false);
 }
 
 /* Scratch has two parts for each array: slices that are gathered, and what is laid anew. */
@@ -414,7 +415,7 @@ static void gather_operand(const tn_contraction_call *call, const tn_contraction
                            const char *array, char *scratch) {
     const tn_kernels *k = call->kernels;
     tn_share share = tn_team_share(call->team, tokens, 1);
-    for (uint64_t t = share.from; t < share.to; t++)
+    for (uint64_t t = share.first; t < share.end; t++)
         k->copy(&side->slice, array + call->digit[side->digit][t] * side->cut_stride * k->bytes,
                 scratch + t * side->slice_elements * k->bytes, false);
 }
@@ -487,25 +488,25 @@ static inline size_t begin_of(const tn_contraction_side *side, const uint32_t *c
 
 typedef struct matrices {
     const char *left, *right;
-    char *to;
+    char *target;
 } matrices;
 
-static void run_piece(const tn_contraction_call *call, const tn_gemm *whole, const pieces *into, int piece,
+static void run_piece(const tn_contraction_call *call, const tn_gemm *whole, const pieces *target, int piece,
                       matrices m) {
     tn_gemm g = *whole;
-    int from = piece * into->size, side = into->of_columns ? g.columns : g.rows;
-    int size = side - from < into->size ? side - from : into->size;
-    size_t bytes = call->kernels->bytes, at = (size_t)from * bytes;
-    if (into->of_columns) {
+    int begin = piece * target->size, side = target->of_columns ? g.columns : g.rows;
+    int size = side - begin < target->size ? side - begin : target->size;
+    size_t bytes = call->kernels->bytes, index = (size_t)begin * bytes;
+    if (target->of_columns) {
         g.columns = size;
-        m.right += at * (g.transpose_b ? (size_t)g.lead_b : 1);
-        m.to += at;
+        m.right += index * (g.transpose_b ? (size_t)g.lead_b : 1);
+        m.target += index;
     } else {
         g.rows = size;
-        m.left += at * (g.transpose_a ? 1 : (size_t)g.lead_a);
-        m.to += at * (size_t)g.lead_out;
+        m.left += index * (g.transpose_a ? 1 : (size_t)g.lead_a);
+        m.target += index * (size_t)g.lead_out;
     }
-    call->kernels->gemm(&g, m.left, m.right, m.to);
+    call->kernels->gemm(&g, m.left, m.right, m.target);
     *call->macs += (uint64_t)g.rows * (uint64_t)g.reduction * (uint64_t)g.columns;
 }
 
@@ -513,7 +514,7 @@ static void run_rounded(const tn_contraction *plan, const tn_contraction_call *c
     const tn_gemm *g = &plan->gemm;
     const tn_operand_rounding how[2] = {call->rounding->how[plan->swapped],
                                         call->rounding->how[!plan->swapped]};
-    tn_rounded_gemm(call->rounding->room, how, call->kernels, g, m.left, m.right, m.to);
+    tn_rounded_gemm(call->rounding->room, how, call->kernels, g, m.left, m.right, m.target);
     *call->macs += (uint64_t)g->rows * (uint64_t)g->reduction * (uint64_t)g->columns;
 }
 
@@ -525,23 +526,23 @@ static void run_products(const tn_contraction *plan, const tn_contraction_call *
     size_t bytes = call->kernels->bytes;
     bool by_matrix = plan->batch > 1 && !g->accumulate,
          by_part = !by_matrix && g->accumulate && plan->batch_of_token > 1;
-    const pieces into = call->column_block     ? blocks_of(plan, call->column_block)
-                        : by_matrix || by_part ? (pieces){false, 1, g->rows}
-                                               : pieces_of(g);
+    const pieces parts = call->column_block     ? blocks_of(plan, call->column_block)
+                         : by_matrix || by_part ? (pieces){false, 1, g->rows}
+                                                : pieces_of(g);
     static const tn_team alone = {0, 1, NULL};
     tn_share batch = tn_team_share(by_matrix ? call->team : alone, plan->batch, 1);
     tn_share part = tn_team_share(by_part ? call->team : alone, plan->batch_of_token, 1);
-    tn_share piece = tn_team_share(by_matrix || by_part ? alone : call->team, (uint64_t)into.count, 1);
-    for (uint64_t i = batch.from; i < batch.to; i++) {
+    tn_share piece = tn_team_share(by_matrix || by_part ? alone : call->team, (uint64_t)parts.count, 1);
+    for (uint64_t i = batch.first; i < batch.end; i++) {
         uint64_t token = i / plan->batch_of_token, of_token = i % plan->batch_of_token;
-        if (of_token < part.from || of_token >= part.to) continue;
+        if (of_token < part.first || of_token >= part.end) continue;
         const matrices m = {operand[0] + begin_of(&plan->a, call->digit, i, token) * bytes,
                             operand[1] + begin_of(&plan->b, call->digit, i, token) * bytes,
                             result + begin_of(&plan->out, call->digit, i, token) * bytes};
         if (call->rounding)
             run_rounded(plan, call, m);
         else
-            for (uint64_t p = piece.from; p < piece.to; p++) run_piece(call, g, &into, (int)p, m);
+            for (uint64_t p = piece.first; p < piece.end; p++) run_piece(call, g, &parts, (int)p, m);
     }
 }
 

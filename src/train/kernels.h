@@ -23,11 +23,11 @@
 /* One axis of a strided block, steps in elements. */
 typedef struct tn_block_axis {
     uint64_t size;
-    size_t from, to;
+    size_t source_stride, target_stride;
 } tn_block_axis;
 enum { TN_BLOCK_AXES = 16 };
 typedef struct tn_block {
-    uint32_t axes; /* the last one is the fastest in `to` */
+    uint32_t axes; /* the last one is the fastest in the target */
     tn_block_axis axis[TN_BLOCK_AXES];
 } tn_block;
 
@@ -50,8 +50,8 @@ typedef struct tn_rotation {
 /* `count` elements; b NULL: there is one operand. out may be either. */
 typedef void tn_map_kernel(void *out, const void *a, const void *b, size_t count);
 /* Sums down the columns, of rows that lie `lead` elements apart. */
-typedef void tn_sum_kernel(void *out, const void *const in[], size_t rows, size_t columns, size_t lead);
-typedef void tn_rows_kernel(void *const out[], const void *const in[], size_t rows, size_t columns,
+typedef void tn_sum_kernel(void *out, const void *const subject[], size_t rows, size_t columns, size_t lead);
+typedef void tn_rows_kernel(void *const out[], const void *const subject[], size_t rows, size_t columns,
                             double epsilon);
 /* w by its gradient g (NULL: of zeros) and `state` of so many numbers a parameter, `stride` elements apart: Adam's
  * first moments, then its second ones. */
@@ -63,9 +63,9 @@ typedef struct tn_kernels {
     size_t bytes;    /* of an element */
     void (*gemm)(const tn_gemm *gemm, const void *a, const void *b, void *out);
     /* to = from, or with `accumulate` to += from */
-    void (*copy)(const tn_block *block, const void *from, void *to, bool accumulate);
-    void (*from_double)(const double *from, void *to, size_t count);
-    void (*to_double)(const void *from, double *to, size_t count);
+    void (*copy)(const tn_block *block, const void *source, void *target, bool accumulate);
+    void (*from_double)(const double *source, void *target, size_t count);
+    void (*to_double)(const void *source, double *target, size_t count);
     /* Rounds to the nearest in place, as tn_number_format_round; false: not to this format. NULL: to none. */
     bool (*round)(const tn_number_format *format, void *values, size_t rows, size_t columns);
     /* out[i] = a[i] + b[i mod period]; out may be a or b */

@@ -88,9 +88,9 @@ typedef struct tn_lowered_step {
 } tn_lowered_step;
 
 /* Whether the operands of this product are rounded as they are read. */
-static inline bool tn_is_rounded(const tn_lowered_step *of, const tn_operation *operation) {
-    if (!of->rounding) return false;
-    const tn_operand_rounding *how = of->rounding[operation - of->step.operation];
+static inline bool tn_is_rounded(const tn_lowered_step *lowered, const tn_operation *operation) {
+    if (!lowered->rounding) return false;
+    const tn_operand_rounding *how = lowered->rounding[operation - lowered->step.operation];
     return how[0].format || how[1].format;
 }
 

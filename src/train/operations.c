@@ -44,15 +44,15 @@ static inline uint64_t elements(const tn_step_run *r, uint32_t array) {
     return r->sized->lowered.step.array[array].elements;
 }
 
-static void product(member *m, const tn_instruction *to) {
+static void product(member *m, const tn_instruction *target) {
     const tn_step_run *r = m->r;
-    const tn_operation *o = to->operation;
-    const tn_lowered_step *of = &r->sized->lowered;
-    const tn_contraction_rounding rounding = {&r->t->rounding,
-                                              of->rounding ? of->rounding[o - of->step.operation] : NULL};
+    const tn_operation *o = target->operation;
+    const tn_lowered_step *lowered = &r->sized->lowered;
+    const tn_contraction_rounding rounding = {
+        &r->t->rounding, lowered->rounding ? lowered->rounding[o - lowered->step.operation] : NULL};
     const tn_contraction_call call = {.kernels = r->t->kernels,
-                                      .digit = to->digits,
-                                      .rounding = tn_is_rounded(of, o) ? &rounding : NULL,
+                                      .digit = target->digits,
+                                      .rounding = tn_is_rounded(lowered, o) ? &rounding : NULL,
                                       .a = at(r, o->reads[0]),
                                       .b = at(r, o->reads[1]),
                                       .out = at(r, o->writes[0]),
@@ -61,8 +61,9 @@ static void product(member *m, const tn_instruction *to) {
                                       .column_block = o->column_block,
                                       .macs = &m->macs,
                                       .team = m->team};
-    if (tn_team_first(m->team)) tn_count_zeros(&r->t->zeros, &of->step, o, r->t->kernels, call.a, call.b);
-    tn_contraction_run(to->contraction, &call);
+    if (tn_team_first(m->team))
+        tn_count_zeros(&r->t->zeros, &lowered->step, o, r->t->kernels, call.a, call.b);
+    tn_contraction_run(target->contraction, &call);
 }
 
 /* A product with a sparse parameter multiplies its live elements alone; that the others give zeros is not used. */
@@ -90,51 +91,52 @@ static void round_results(const tn_step_run *r, const tn_operation *o) {
 /* Rows of a table at the tokens, or of all tokens at the first of each example. */
 static void lookup(const tn_step_run *r, const tn_operation *o) {
     size_t row = o->columns * r->t->kernels->bytes;
-    const char *from = at(r, o->reads[0]);
-    char *to = at(r, o->writes[0]);
+    const char *source = at(r, o->reads[0]);
+    char *target = at(r, o->writes[0]);
     bool table = r->sized->lowered.step.array[o->reads[0]].role == TN_ARRAY_PARAMETER;
     uint64_t tokens = elements(r, o->reads[0]) / o->columns / r->sized->batch;
     for (uint64_t i = 0; i < o->rows; i++)
-        memcpy(to + i * row, from + (table ? r->t->batch.token[i] : i * tokens) * row, row);
+        memcpy(target + i * row, source + (table ? r->t->batch.token[i] : i * tokens) * row, row);
 }
 
-/* rows x columns of `from`, row i added to row target(i) of `to`. */
+/* rows x columns of `source`, row i added to row target(i) of `destination`. */
 static void scatter(const tn_step_run *r, const tn_operation *o) {
     const tn_kernels *k = r->t->kernels;
     const tn_step *step = &r->sized->lowered.step;
     size_t row = o->columns * k->bytes;
-    const char *from = at(r, o->reads[0]);
-    char *to = at(r, o->writes[0]);
+    const char *source = at(r, o->reads[0]);
+    char *destination = at(r, o->writes[0]);
     bool parameter = step->array[o->writes[0]].role == TN_ARRAY_GRADIENT;
     bool embedding = r->t->model->layer[o->layer].kind->family == TN_LAYER_EMBEDDING;
-    if (o->read_count == 1) memset(to, 0, elements(r, o->writes[0]) * k->bytes);
+    if (o->read_count == 1) memset(destination, 0, elements(r, o->writes[0]) * k->bytes);
     for (uint64_t i = 0; i < o->rows; i++) {
         uint64_t target = embedding   ? r->t->batch.token[i]
                           : parameter ? i % r->sized->tokens
                                       : i * r->sized->tokens;
-        k->add(to + target * row, to + target * row, from + i * row, o->columns, o->columns);
+        k->add(destination + target * row, destination + target * row, source + i * row, o->columns,
+               o->columns);
     }
 }
 
 /* This member's rows, all within one example at a time: each has its own length. */
-static void softmax(const member *m, const tn_instruction *to) {
+static void softmax(const member *m, const tn_instruction *target) {
     const tn_step_run *r = m->r;
-    const tn_operation *o = to->operation;
+    const tn_operation *o = target->operation;
     const tn_kernels *k = r->t->kernels;
     uint64_t rows = o->rows / r->sized->batch;
     char *scores = at(r, o->writes[0]);
     for (uint64_t e = 0; e < r->sized->batch; e++) {
         tn_share share = tn_team_share(m->team, rows, 1);
         uint64_t length = r->t->batch.length[e] < o->columns ? r->t->batch.length[e] : o->columns;
-        char *first = scores + (e * rows + share.from) * o->columns * k->bytes;
+        char *first = scores + (e * rows + share.first) * o->columns * k->bytes;
         if (!r->t->model->layer[o->layer].causal) {
-            k->softmax(first, share.to - share.from, o->columns, length, to->scale);
+            k->softmax(first, share.end - share.first, o->columns, length, target->scale);
             continue;
         }
-        for (uint64_t i = share.from; i < share.to; i++) { /* as many queries as keys */
+        for (uint64_t i = share.first; i < share.end; i++) { /* as many queries as keys */
             uint64_t seen = i % o->columns + 1;
-            k->softmax(first + (i - share.from) * o->columns * k->bytes, 1, o->columns,
-                       seen < length ? seen : length, to->scale);
+            k->softmax(first + (i - share.first) * o->columns * k->bytes, 1, o->columns,
+                       seen < length ? seen : length, target->scale);
         }
     }
 }
@@ -149,19 +151,19 @@ static int32_t label_of(const tn_step_run *r, bool of_example, uint64_t row) {
 /* Loss and, where `gradient` is not NULL, gradient of the logits of every labelled row. */
 static void cross_entropy(tn_step_run *r, uint32_t head, char *gradient) {
     const tn_kernels *k = r->t->kernels;
-    const tn_head *of = &r->sized->lowered.head[head];
-    const char *logits = at(r, of->logits);
-    size_t row = of->outputs * k->bytes, best;
+    const tn_head *this_head = &r->sized->lowered.head[head];
+    const char *logits = at(r, this_head->logits);
+    size_t row = this_head->outputs * k->bytes, best;
     uint64_t labels = 0;
     double sum = 0;
-    for (uint64_t i = 0; i < of->rows; i++) labels += label_of(r, of->of_example, i) >= 0;
-    bool mean = of->of_example || r->t->settings.token_loss == TN_TOKEN_MEAN;
+    for (uint64_t i = 0; i < this_head->rows; i++) labels += label_of(r, this_head->of_example, i) >= 0;
+    bool mean = this_head->of_example || r->t->settings.token_loss == TN_TOKEN_MEAN;
     double share = mean && labels ? 1.0 / (double)labels : 1.0;
-    for (uint64_t i = 0; i < of->rows; i++) {
-        int32_t label = label_of(r, of->of_example, i);
+    for (uint64_t i = 0; i < this_head->rows; i++) {
+        int32_t label = label_of(r, this_head->of_example, i);
         if (label >= 0)
-            sum += k->cross_entropy(gradient ? gradient + i * row : NULL, logits + i * row, of->outputs,
-                                    (size_t)label, share * r->t->weight[head], &best);
+            sum += k->cross_entropy(gradient ? gradient + i * row : NULL, logits + i * row,
+                                    this_head->outputs, (size_t)label, share * r->t->weight[head], &best);
         else if (gradient)
             memset(gradient + i * row, 0, row);
     }
@@ -173,7 +175,7 @@ static void cross_entropy(tn_step_run *r, uint32_t head, char *gradient) {
 /* Elements of a parameter that lie together, and where their state lies. gradient NULL: it is 0, as that of positions
  * beyond a step of fewer tokens is, which moves what has a state all the same. */
 static void update_some(const member *m, const tn_operation *o, const tn_train_parameter *p,
-                        const char *gradient, uint64_t from, uint64_t state_from, uint64_t count) {
+                        const char *gradient, uint64_t start, uint64_t state_from, uint64_t count) {
     const tn_step_run *r = m->r;
     const tn_kernels *k = r->t->kernels;
     const tn_train_settings *set = &r->t->settings;
@@ -181,10 +183,10 @@ static void update_some(const member *m, const tn_operation *o, const tn_train_p
     double now = (double)r->t->steps + 1, first = 1 - pow(rule.beta1, now),
            second = sqrt(1 - pow(rule.beta2, now));
     tn_share share = tn_team_share(m->team, count, GRAIN);
-    size_t size = share.to - share.from;
-    char *values = (char *)p->values + (from + share.from) * k->bytes,
-         *state = p->state ? (char *)p->state + (state_from + share.from) * k->bytes : NULL;
-    if (gradient) gradient += share.from * k->bytes;
+    size_t size = share.end - share.first;
+    char *values = (char *)p->values + (start + share.first) * k->bytes,
+         *state = p->state ? (char *)p->state + (state_from + share.first) * k->bytes : NULL;
+    if (gradient) gradient += share.first * k->bytes;
     if (o->kind == TN_OP_UPDATE_ADAM) { /* the corrections of its moments */
         rule.rate *= second / first;
         rule.epsilon *= second;
@@ -195,17 +197,17 @@ static void update_some(const member *m, const tn_operation *o, const tn_train_p
 /* Of tanh units no step is longer than the way to the least error: their squares add up to at most their number. */
 static void update_predictor(const member *m, const tn_operation *o, const tn_train_parameter *p) {
     const tn_step_run *r = m->r;
-    const tn_model_predicted *of = &r->t->model->keys.predicted_gradients;
-    const tn_update_rule rule = {.rate = r->rate > 0 ? of->rate / (double)of->predictor : 0};
+    const tn_model_predicted *predicted = &r->t->model->keys.predicted_gradients;
+    const tn_update_rule rule = {.rate = r->rate > 0 ? predicted->rate / (double)predicted->predictor : 0};
     tn_share share = tn_team_share(m->team, p->elements, GRAIN);
-    size_t from = share.from * r->t->kernels->bytes;
-    r->t->kernels->update[TN_OP_UPDATE_SGD]((char *)p->values + from, at(r, o->reads[1]) + from, NULL, 0,
-                                            share.to - share.from, &rule);
+    size_t start = share.first * r->t->kernels->bytes;
+    r->t->kernels->update[TN_OP_UPDATE_SGD]((char *)p->values + start, at(r, o->reads[1]) + start, NULL, 0,
+                                            share.end - share.first, &rule);
 }
 
-static void update(member *m, const tn_instruction *to) {
+static void update(member *m, const tn_instruction *target) {
     const tn_step_run *r = m->r;
-    const tn_operation *o = to->operation;
+    const tn_operation *o = target->operation;
     size_t number = r->sized->lowered.place[o->reads[0]];
     if (tn_array_is_predictor(&r->sized->lowered.step.array[o->reads[0]])) {
         update_predictor(m, o, &r->t->predictor[r->t->resident_parameter[number]]);
@@ -221,47 +223,47 @@ static void update(member *m, const tn_instruction *to) {
 }
 
 /* out[i] = a[i] + b[i mod period] */
-static void add(member *m, const tn_instruction *to) {
+static void add(member *m, const tn_instruction *target) {
     const tn_step_run *r = m->r;
-    const tn_operation *o = to->operation;
+    const tn_operation *o = target->operation;
     const tn_kernels *k = r->t->kernels;
     uint64_t count = o->rows * o->columns, period = elements(r, o->reads[1]);
     tn_share share = tn_team_share(m->team, count, period == count ? GRAIN : period);
-    size_t size = share.to - share.from, from = share.from * k->bytes;
+    size_t size = share.end - share.first, begin = share.first * k->bytes;
     if (size == 0) return;
-    k->add(at(r, o->writes[0]) + from, at(r, o->reads[0]) + from,
-           at(r, o->reads[1]) + (period == count ? from : 0), size, period == count ? size : period);
+    k->add(at(r, o->writes[0]) + begin, at(r, o->reads[0]) + begin,
+           at(r, o->reads[1]) + (period == count ? begin : 0), size, period == count ? size : period);
 }
 
 /* Operations on elements: by their own kernel, or by their formula. */
-static void map_elements(member *m, const tn_instruction *to) {
+static void map_elements(member *m, const tn_instruction *target) {
     const tn_step_run *r = m->r;
-    const tn_operation *o = to->operation;
+    const tn_operation *o = target->operation;
     const tn_kernels *k = r->t->kernels;
     tn_share share = tn_team_share(m->team, o->rows * o->columns, GRAIN);
-    size_t count = share.to - share.from, from = share.from * k->bytes;
-    char *out = at(r, o->writes[0]) + from;
-    const char *a = at(r, o->reads[0]) + from, *b = o->read_count > 1 ? at(r, o->reads[1]) + from : NULL;
+    size_t count = share.end - share.first, begin = share.first * k->bytes;
+    char *out = at(r, o->writes[0]) + begin;
+    const char *a = at(r, o->reads[0]) + begin, *b = o->read_count > 1 ? at(r, o->reads[1]) + begin : NULL;
     if (k->map[o->kind])
         k->map[o->kind](out, a, b, count);
     else
-        k->evaluate(to->formula, out, a, b, count);
+        k->evaluate(target->formula, out, a, b, count);
 }
 
 /* The rows of tokens, of which every example has as many. */
-static void rotate(member *m, const tn_instruction *to) {
+static void rotate(member *m, const tn_instruction *target) {
     const tn_step_run *r = m->r;
-    const tn_operation *o = to->operation;
+    const tn_operation *o = target->operation;
     const tn_layer *layer = &r->t->model->layer[o->layer];
     tn_share share = tn_team_share(m->team, o->rows, 1);
-    size_t from = share.from * o->columns * r->t->kernels->bytes;
-    const tn_rotation how = {.rows = share.to - share.from,
+    size_t begin = share.first * o->columns * r->t->kernels->bytes;
+    const tn_rotation how = {.rows = share.end - share.first,
                              .heads = layer->heads,
                              .depth = layer->width / layer->heads,
-                             .first = share.from,
+                             .first = share.first,
                              .positions = o->rows / r->sized->batch,
                              .sign = o->kind == TN_OP_ROTARY ? 1 : -1};
-    r->t->kernels->rotate(at(r, o->writes[0]) + from, at(r, o->reads[0]) + from, at(r, o->reads[1]), &how);
+    r->t->kernels->rotate(at(r, o->writes[0]) + begin, at(r, o->reads[0]) + begin, at(r, o->reads[1]), &how);
 }
 
 /* Where this member's rows of an array begin: of matrices and of numbers of rows; what has a number a column is whole. */
@@ -270,81 +272,82 @@ static char *first_row(const tn_step_run *r, uint32_t array, char letter, uint64
 }
 
 /* Operations on rows. */
-static void map_rows(member *m, const tn_instruction *to) {
+static void map_rows(member *m, const tn_instruction *target) {
     const tn_step_run *r = m->r;
-    const tn_operation *o = to->operation;
+    const tn_operation *o = target->operation;
     const tn_operation_row *row = &tn_operation_rows[o->kind];
     tn_share share = tn_team_share(m->team, o->rows, 1);
-    const void *in[TN_OPERATION_READS] = {NULL};
+    const void *subject[TN_OPERATION_READS] = {NULL};
     void *out[TN_OPERATION_WRITES] = {NULL};
     for (uint32_t k = 0; k < o->read_count; k++)
-        in[k] = first_row(r, o->reads[k], row->reads[k], share.from, o->rows);
+        subject[k] = first_row(r, o->reads[k], row->reads[k], share.first, o->rows);
     for (uint32_t k = 0; k < o->write_count; k++)
-        out[k] = first_row(r, o->writes[k], row->writes[k], share.from, o->rows);
-    r->t->kernels->rows[o->kind](out, in, share.to - share.from, o->columns,
+        out[k] = first_row(r, o->writes[k], row->writes[k], share.first, o->rows);
+    r->t->kernels->rows[o->kind](out, subject, share.end - share.first, o->columns,
                                  r->t->settings.layer_norm_epsilon);
 }
 
 /* Sums over all rows, of this member's columns; statistics are of rows. */
-static void sum_rows(member *m, const tn_instruction *to) {
+static void sum_rows(member *m, const tn_instruction *target) {
     const tn_step_run *r = m->r;
-    const tn_operation *o = to->operation;
+    const tn_operation *o = target->operation;
     const tn_operation_row *row = &tn_operation_rows[o->kind];
     tn_share share = tn_team_share(m->team, o->columns, GRAIN);
-    size_t from = share.from * r->t->kernels->bytes;
-    const void *in[TN_OPERATION_READS] = {NULL};
+    size_t begin = share.first * r->t->kernels->bytes;
+    const void *subject[TN_OPERATION_READS] = {NULL};
     for (uint32_t k = 0; k < o->read_count; k++)
-        in[k] = at(r, o->reads[k]) + (row->reads[k] == 's' ? 0 : from);
-    r->t->kernels->sum[o->kind](at(r, o->writes[0]) + from, in, o->rows, share.to - share.from, o->columns);
+        subject[k] = at(r, o->reads[k]) + (row->reads[k] == 's' ? 0 : begin);
+    r->t->kernels->sum[o->kind](at(r, o->writes[0]) + begin, subject, o->rows, share.end - share.first,
+                                o->columns);
 }
 
-static void multiply_matrices(member *m, const tn_instruction *to) {
+static void multiply_matrices(member *m, const tn_instruction *target) {
     uint64_t before = m->macs;
-    product(m, to);
-    if (to->operation->live) count_live_macs(m, to->operation, before);
+    product(m, target);
+    if (target->operation->live) count_live_macs(m, target->operation, before);
 }
 
-static void map_scores(member *m, const tn_instruction *to) {
+static void map_scores(member *m, const tn_instruction *target) {
     const tn_step_run *r = m->r;
-    const tn_operation *o = to->operation;
+    const tn_operation *o = target->operation;
     tn_share share = tn_team_share(m->team, o->rows, 1);
-    size_t from = share.from * o->columns * r->t->kernels->bytes;
+    size_t begin = share.first * o->columns * r->t->kernels->bytes;
     if (o->kind == TN_OP_SOFTMAX)
-        softmax(m, to);
+        softmax(m, target);
     else
-        r->t->kernels->softmax_gradient(at(r, o->reads[0]) + from, at(r, o->writes[0]) + from,
-                                        share.to - share.from, o->columns, to->scale);
+        r->t->kernels->softmax_gradient(at(r, o->reads[0]) + begin, at(r, o->writes[0]) + begin,
+                                        share.end - share.first, o->columns, target->scale);
 }
 
-static void look_up(member *m, const tn_instruction *to) {
-    const tn_operation *o = to->operation;
-    if (to->part)
-        m->r->t->kernels->copy(to->part, at(m->r, o->reads[0]), at(m->r, o->writes[0]), false);
+static void look_up(member *m, const tn_instruction *target) {
+    const tn_operation *o = target->operation;
+    if (target->part)
+        m->r->t->kernels->copy(target->part, at(m->r, o->reads[0]), at(m->r, o->writes[0]), false);
     else
         o->gather ? tn_run_gather(m->r, o) : lookup(m->r, o);
 }
 
-static void add_to_rows(member *m, const tn_instruction *to) {
-    scatter(m->r, to->operation);
+static void add_to_rows(member *m, const tn_instruction *target) {
+    scatter(m->r, target->operation);
 }
 
-static void lose(member *m, const tn_instruction *to) {
-    cross_entropy(m->r, to->head, at(m->r, to->operation->writes[0]));
+static void lose(member *m, const tn_instruction *target) {
+    cross_entropy(m->r, target->head, at(m->r, target->operation->writes[0]));
 }
 
-static void select_live(member *m, const tn_instruction *to) {
-    const tn_operation *o = to->operation;
+static void select_live(member *m, const tn_instruction *target) {
+    const tn_operation *o = target->operation;
     tn_select_greatest(m->r->t->kernels, at(m->r, o->writes[0]), o->columns,
                        m->r->sized->lowered.step.array[o->writes[0]].live, at(m->r, o->writes[1]),
                        m->r->t->rounding.values);
 }
 
-static void find_entropy(member *m, const tn_instruction *to) {
-    tn_run_entropy(m->r, to->operation);
+static void find_entropy(member *m, const tn_instruction *target) {
+    tn_run_entropy(m->r, target->operation);
 }
 
 static const struct {
-    void (*execute)(member *m, const tn_instruction *to);
+    void (*execute)(member *m, const tn_instruction *target);
     bool is_shared; /* members take a share each, where it is worth it */
 } by_shape[TN_SHAPES] = {
     [TN_SHAPE_PRODUCT] = {multiply_matrices, true},
@@ -362,15 +365,15 @@ static const struct {
     [TN_SHAPE_ENTROPY] = {find_entropy, false},
 };
 
-static void execute(member *m, const tn_instruction *to) {
-    by_shape[tn_operation_rows[to->operation->kind].shape].execute(m, to);
+static void execute(member *m, const tn_instruction *target) {
+    by_shape[tn_operation_rows[target->operation->kind].shape].execute(m, target);
 }
 
 /* Whether all members take part. What is shared does not change what is computed. */
-static bool is_shared(const tn_lowered_step *of, const tn_operation *o) {
-    if (of->kept) return false; /* results are rounded whole */
+static bool is_shared(const tn_lowered_step *lowered, const tn_operation *o) {
+    if (lowered->kept) return false; /* results are rounded whole */
     if (!by_shape[tn_operation_rows[o->kind].shape].is_shared || o->live) return false;
-    if (o->kind == TN_OP_PRODUCT) return o->macs >= SHARED_MACS && !tn_is_rounded(of, o);
+    if (o->kind == TN_OP_PRODUCT) return o->macs >= SHARED_MACS && !tn_is_rounded(lowered, o);
     return o->rows * o->columns >= SHARED_ELEMENTS;
 }
 
@@ -384,44 +387,44 @@ static void tell_watcher(const tn_step_run *r, uint32_t position) {
 /* One operation, by the first member. */
 static void run_alone(member *m, uint32_t position) {
     tn_step_run *r = m->r;
-    const tn_instruction *to = &r->sized->lowered.instruction[position];
-    bool timed = r->t->timed && to->operation->kind == TN_OP_PRODUCT;
+    const tn_instruction *target = &r->sized->lowered.instruction[position];
+    bool timed = r->t->timed && target->operation->kind == TN_OP_PRODUCT;
     double started = timed ? cpu_seconds() : 0;
     m->team = alone;
-    for (uint32_t c = 0; c < to->clear_count; c++)
-        memset(at(r, to->clear[c]), 0, elements(r, to->clear[c]) * r->t->kernels->bytes);
-    execute(m, to);
-    if (r->sized->lowered.kept) round_results(r, to->operation);
+    for (uint32_t c = 0; c < target->clear_count; c++)
+        memset(at(r, target->clear[c]), 0, elements(r, target->clear[c]) * r->t->kernels->bytes);
+    execute(m, target);
+    if (r->sized->lowered.kept) round_results(r, target->operation);
     if (timed) r->t->product_seconds += cpu_seconds() - started;
 }
 
 /* The same by all of them. */
 static void run_shared(member *m, uint32_t position, tn_team team) {
     tn_step_run *r = m->r;
-    const tn_instruction *to = &r->sized->lowered.instruction[position];
-    bool timed = tn_team_first(team) && r->t->timed && to->operation->kind == TN_OP_PRODUCT;
+    const tn_instruction *target = &r->sized->lowered.instruction[position];
+    bool timed = tn_team_first(team) && r->t->timed && target->operation->kind == TN_OP_PRODUCT;
     double started = timed ? cpu_seconds() : 0;
     m->team = team;
     tn_team_wait(team);
-    for (uint32_t c = 0; c < to->clear_count; c++) {
-        tn_share share = tn_team_share(team, elements(r, to->clear[c]) * r->t->kernels->bytes, GRAIN);
-        memset(at(r, to->clear[c]) + share.from, 0, share.to - share.from);
+    for (uint32_t c = 0; c < target->clear_count; c++) {
+        tn_share share = tn_team_share(team, elements(r, target->clear[c]) * r->t->kernels->bytes, GRAIN);
+        memset(at(r, target->clear[c]) + share.first, 0, share.end - share.first);
     }
-    if (to->clear_count) tn_team_wait(team);
-    execute(m, to);
+    if (target->clear_count) tn_team_wait(team);
+    execute(m, target);
     tn_team_wait(team);
     if (timed) r->t->product_seconds += cpu_seconds() - started;
 }
 
 /* Only the first member counts what is live, and speaks. */
-static void run_member(tn_step_run *r, uint32_t from, uint32_t end, tn_team team) {
-    const tn_lowered_step *of = &r->sized->lowered;
+static void run_member(tn_step_run *r, uint32_t begin, uint32_t end, tn_team team) {
+    const tn_lowered_step *lowered = &r->sized->lowered;
     member m = {.r = r};
-    for (uint32_t i = from; i < end; i++) {
-        const tn_instruction *to = &of->instruction[i];
-        bool shared = team.members > 1 && is_shared(of, to->operation);
+    for (uint32_t i = begin; i < end; i++) {
+        const tn_instruction *target = &lowered->instruction[i];
+        bool shared = team.members > 1 && is_shared(lowered, target->operation);
         if (tn_team_first(team)) {
-            r->live_elements += to->made_elements;
+            r->live_elements += target->made_elements;
             if (r->live_elements > r->result->peak_elements) r->result->peak_elements = r->live_elements;
         }
         if (shared)
@@ -430,20 +433,20 @@ static void run_member(tn_step_run *r, uint32_t from, uint32_t end, tn_team team
             run_alone(&m, i);
         if (tn_team_first(team)) {
             if (r->t->watcher) tell_watcher(r, i);
-            r->live_elements -= to->dead_elements;
+            r->live_elements -= target->dead_elements;
         }
     }
 #pragma omp atomic
     r->result->macs += m.macs;
 }
 
-static void run_team(tn_step_run *r, uint32_t from, uint32_t end) {
+static void run_team(tn_step_run *r, uint32_t start, uint32_t end) {
     tn_meeting meeting;
 #pragma omp parallel num_threads((int)r->t->threads)
     {
 #pragma omp single
         tn_meeting_begin(&meeting, (uint32_t)omp_get_num_threads());
-        run_member(r, from, end,
+        run_member(r, start, end,
                    (tn_team){(uint32_t)omp_get_thread_num(), (uint32_t)omp_get_num_threads(), &meeting});
     }
     tn_meeting_end(&meeting);
@@ -455,10 +458,10 @@ static void run_team(tn_step_run *r, uint32_t from, uint32_t end) {
 enum { TRIED_LEAST = 2, TRIED_AGAIN = 200 };
 static const double forgetting = 1.03; /* of the least time, a try */
 
-static tn_pace *pace_of(tn_step_run *r, uint32_t from, uint32_t end, double *macs) {
+static tn_pace *pace_of(tn_step_run *r, uint32_t start, uint32_t end, double *macs) {
     const tn_step *step = &r->sized->lowered.step;
     *macs = 1;
-    for (uint32_t i = from; i < end; i++) {
+    for (uint32_t i = start; i < end; i++) {
         const tn_operation *o = &step->operation[i];
         *macs += o->kind == TN_OP_PRODUCT ? (double)o->macs : (double)o->rows * (double)o->columns;
     }
@@ -472,34 +475,34 @@ static bool by_team(const tn_pace *pace) {
     bool faster = pace->seconds[1] < pace->seconds[0];
     /* So rarely that trying costs half a per cent, however slow it is. */
     double rare = TRIED_AGAIN * pace->seconds[!faster] / pace->seconds[faster];
-    bool again = (double)pace->since >= rare;
+    bool again = (double)pace->start >= rare;
     return faster != again;
 }
 
-void tn_run_operations(tn_step_run *r, uint32_t from, uint32_t end) {
+void tn_run_operations(tn_step_run *r, uint32_t start, uint32_t end) {
     tn_blas_serial();
-    if (from == 0) r->live_elements = r->sized->lowered.resident_elements;
+    if (start == 0) r->live_elements = r->sized->lowered.resident_elements;
     if (r->t->threads <= 1) {
-        run_member(r, from, end, alone);
+        run_member(r, start, end, alone);
     } else {
         double macs, began;
-        tn_pace *pace = pace_of(r, from, end, &macs);
+        tn_pace *pace = pace_of(r, start, end, &macs);
         bool team = by_team(pace);
         began = tn_clock_seconds();
         if (team)
-            run_team(r, from, end);
+            run_team(r, start, end);
         else
-            run_member(r, from, end, alone);
+            run_member(r, start, end, alone);
         double now = (tn_clock_seconds() - began) / macs, before = pace->seconds[team] * forgetting;
         pace->seconds[team] = pace->tries[team] > 1 && before < now ? before : now;
         bool slower = pace->tries[!team] && now > pace->seconds[!team];
-        pace->since = slower ? 0 : pace->since + 1;
+        pace->start = slower ? 0 : pace->start + 1;
         pace->tries[team]++;
     }
     tn_blas_restore();
 }
 
 void tn_run_losses(tn_step_run *r) {
-    const tn_lowered_step *of = &r->sized->lowered;
-    for (uint32_t h = 0; h < of->heads; h++) cross_entropy(r, h, NULL);
+    const tn_lowered_step *lowered = &r->sized->lowered;
+    for (uint32_t h = 0; h < lowered->heads; h++) cross_entropy(r, h, NULL);
 }

@@ -116,10 +116,10 @@ static bool round_in_place(const tn_kernels *kernels, const tn_number_format *fo
 
 /* operand[rows][reduction], from where element (i, k) lies at i * down + k * along. */
 static void round_operand(tn_rounding_room *room, const tn_operand_rounding *how, const tn_kernels *kernels,
-                          size_t rows, size_t reduction, size_t down, size_t along, const void *from,
+                          size_t rows, size_t reduction, size_t down, size_t along, const void *source,
                           void *operand) {
     const tn_block block = {.axes = 2, .axis = {{rows, down, reduction}, {reduction, along, 1}}};
-    kernels->copy(&block, from, operand, false);
+    kernels->copy(&block, source, operand, false);
     if (!how->format) return;
     bool stochastic = how->gradient && room->stochastic;
     if (!stochastic && !how->schedule && round_in_place(kernels, how->format, rows, reduction, operand))

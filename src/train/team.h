@@ -28,7 +28,7 @@ typedef struct tn_team {
 } tn_team;
 
 typedef struct tn_share {
-    uint64_t from, to;
+    uint64_t first, end;
 } tn_share;
 
 static inline bool tn_team_first(tn_team team) {
@@ -43,8 +43,8 @@ static inline tn_share tn_team_share(tn_team team, uint64_t count, uint64_t grai
     uint64_t grains = (count + grain - 1) / grain;
     tn_share share = {grains * team.member / team.members * grain,
                       grains * (team.member + 1) / team.members * grain};
-    if (share.from > count) share.from = count;
-    if (share.to > count) share.to = count;
+    if (share.first > count) share.first = count;
+    if (share.end > count) share.end = count;
     return share;
 }
 

@@ -27,7 +27,7 @@ static tn_status read_list(tn_reference_run *r, const json_t *list, const char *
 }
 
 /* Padding stands at the end; what is before it is the example. */
-static tn_status read_sample(tn_reference_run *r, const json_t *given, tn_reference_sample *to) {
+static tn_status read_sample(tn_reference_run *r, const json_t *given, tn_reference_sample *target) {
     int64_t *tokens, *slots;
     size_t count, labels, length = 0;
     enum { TOKENS_MOST = 1 << 20 };
@@ -46,9 +46,10 @@ static tn_status read_sample(tn_reference_run *r, const json_t *given, tn_refere
         token[i] = (uint32_t)tokens[i];
         slot[i] = (int32_t)(slots[i] < 0 ? -1 : slots[i]);
     }
-    *to = (tn_reference_sample){{(uint32_t)length, token, slot, (int32_t)json_integer_value(intent)}, NAN};
+    *target =
+        (tn_reference_sample){{(uint32_t)length, token, slot, (int32_t)json_integer_value(intent)}, NAN};
     const json_t *loss = json_object_get(given, "loss");
-    if (json_is_number(loss)) to->loss = json_number_value(loss);
+    if (json_is_number(loss)) target->loss = json_number_value(loss);
     return TN_OK;
 }
 
@@ -166,7 +167,7 @@ static const double ZERO_SHARE = 1e-9;
 
 /* The run by one flow after the other. */
 typedef struct case_run {
-    tn_reference_run of;
+    tn_reference_run reference;
     tn_train_checks *checks;
     tn_program_cache *cache; /* of all flows and precisions: a training flow takes seconds to find */
     const char *wanted;      /* the only flow that is run; NULL: all */
@@ -201,7 +202,7 @@ static tn_status add_check(case_run *r, const char *name, const char *quantity, 
 /* Values of ours, as float64. */
 static tn_status ours_of(case_run *r, const tn_trainer *t, const void *values, uint64_t count,
                          double **ours) {
-    TN_TRY(TN_NEW(&r->of.arena, count, ours, r->error));
+    TN_TRY(TN_NEW(&r->reference.arena, count, ours, r->error));
     tn_trainer_kernels(t)->to_double(values, *ours, count);
     return TN_OK;
 }
@@ -226,23 +227,23 @@ static double norm_of(const double *values, uint64_t count) {
     return sqrt(sum);
 }
 
-static void compare(const pair *of, size_t count, comparison *found) {
+static void compare(const pair *couple, size_t count, comparison *found) {
     *found = (comparison){.arrays = count};
     for (size_t i = 0; i < count; i++) {
-        double norm = norm_of(of[i].expected, of[i].elements);
+        double norm = norm_of(couple[i].expected, couple[i].elements);
         if (norm > found->largest_norm) found->largest_norm = norm;
     }
     for (size_t i = 0; i < count; i++) {
-        double norm = norm_of(of[i].expected, of[i].elements), sum = 0;
-        for (uint64_t k = 0; k < of[i].elements; k++) {
-            double difference = of[i].ours[k] - of[i].expected[k];
+        double norm = norm_of(couple[i].expected, couple[i].elements), sum = 0;
+        for (uint64_t k = 0; k < couple[i].elements; k++) {
+            double difference = couple[i].ours[k] - couple[i].expected[k];
             sum += difference * difference;
         }
-        double against = norm < ZERO_SHARE * found->largest_norm ? found->largest_norm : norm;
-        double relative = against > 0 ? sqrt(sum) / against : sqrt(sum);
+        double reference = norm < ZERO_SHARE * found->largest_norm ? found->largest_norm : norm;
+        double relative = reference > 0 ? sqrt(sum) / reference : sqrt(sum);
         if (!(relative <= found->worst)) { /* NaN is worst */
             found->worst = isnan(relative) ? INFINITY : relative;
-            found->worst_name = of[i].name;
+            found->worst_name = couple[i].name;
         }
     }
 }
@@ -260,24 +261,24 @@ typedef struct captured {
 
 static void capture(void *user, const tn_step *step, uint32_t operation, uint32_t array, const void *values) {
     captured *c = user;
-    const tn_array *of = &step->array[array];
-    double **to = NULL;
+    const tn_array *this_array = &step->array[array];
+    double **target = NULL;
     c->step = step;
-    if (of->role == TN_ARRAY_GRADIENT) {
+    if (this_array->role == TN_ARRAY_GRADIENT) {
         size_t parameter = 0;
         for (uint32_t i = 0; i < array; i++) parameter += step->array[i].role == TN_ARRAY_PARAMETER;
-        to = &c->gradient[parameter - 1];
-    } else if (step->operation[operation].phase == TN_FORWARD && of->part == TN_PART_OUTPUT) {
-        to = &c->output[of->layer];
-        c->output_elements[of->layer] = of->elements;
+        target = &c->gradient[parameter - 1];
+    } else if (step->operation[operation].phase == TN_FORWARD && this_array->part == TN_PART_OUTPUT) {
+        target = &c->output[this_array->layer];
+        c->output_elements[this_array->layer] = this_array->elements;
     }
-    if (!to || c->status != TN_OK) return;
-    if (!*to) c->status = TN_NEW(&c->r->of.arena, of->elements, to, c->r->error);
-    if (c->status == TN_OK) tn_trainer_kernels(c->t)->to_double(values, *to, of->elements);
+    if (!target || c->status != TN_OK) return;
+    if (!*target) c->status = TN_NEW(&c->r->reference.arena, this_array->elements, target, c->r->error);
+    if (c->status == TN_OK) tn_trainer_kernels(c->t)->to_double(values, *target, this_array->elements);
 }
 
 static tn_status read_array(case_run *r, tn_arrays *arrays, size_t position, double **values) {
-    TN_TRY(TN_NEW(&r->of.arena, tn_arrays_info(arrays, position)->elements, values, r->error));
+    TN_TRY(TN_NEW(&r->reference.arena, tn_arrays_info(arrays, position)->elements, values, r->error));
     return tn_arrays_read(arrays, position, *values, r->error);
 }
 
@@ -308,29 +309,29 @@ static tn_status compare_file(case_run *r, const char *file, finder find, void *
                               const char *quantity) {
     const char *path;
     tn_arrays *arrays;
-    pair *of;
+    pair *couple;
     comparison found;
-    TN_TRY(tn_arena_format(&r->of.arena, &path, r->error, "%s/%s", r->of.folder, file));
+    TN_TRY(tn_arena_format(&r->reference.arena, &path, r->error, "%s/%s", r->reference.folder, file));
     TN_TRY(tn_arrays_open(path, &arrays, r->error));
     size_t count = tn_arrays_count(arrays);
-    tn_status status = TN_NEW(&r->of.arena, count, &of, r->error);
+    tn_status status = TN_NEW(&r->reference.arena, count, &couple, r->error);
     for (size_t i = 0; status == TN_OK && i < count; i++) {
         double *expected;
         status = read_array(r, arrays, i, &expected);
-        of[i].expected = expected;
+        couple[i].expected = expected;
         if (status == TN_OK)
-            status = find(user, tn_arrays_info(arrays, i)->name, &of[i].ours, &of[i].elements);
-        if (status == TN_OK && (!of[i].ours || of[i].elements > tn_arrays_info(arrays, i)->elements))
+            status = find(user, tn_arrays_info(arrays, i)->name, &couple[i].ours, &couple[i].elements);
+        if (status == TN_OK && (!couple[i].ours || couple[i].elements > tn_arrays_info(arrays, i)->elements))
             status = tn_fail_at(r->error, TN_INPUT, (tn_position){.file = path},
                                 "array \"%s\" is not one of the model, or has another size",
                                 tn_arrays_info(arrays, i)->name);
         if (status == TN_OK)
-            status = tn_arena_copy_text(&r->of.arena, tn_arrays_info(arrays, i)->name,
-                                        strlen(tn_arrays_info(arrays, i)->name), &of[i].name, r->error);
+            status = tn_arena_copy_text(&r->reference.arena, tn_arrays_info(arrays, i)->name,
+                                        strlen(tn_arrays_info(arrays, i)->name), &couple[i].name, r->error);
     }
     tn_arrays_close(arrays);
     TN_TRY(status);
-    compare(of, count, &found);
+    compare(couple, count, &found);
     return add_check(r, name, quantity, found.worst_name, found.worst, tolerance_of(r->real));
 }
 
@@ -363,57 +364,57 @@ static double relative_to(double ours, double expected) {
 
 /* Gradients and activations of sample i at the initial weights: a step of rate 0. */
 static tn_status check_sample(case_run *r, tn_trainer *t, size_t i, bool padded) {
-    const tn_reference_sample *s = &r->of.sample[i];
+    const tn_reference_sample *s = &r->reference.sample[i];
     captured c = {.r = r, .t = t};
-    size_t layers = tn_model_layers(r->of.model);
+    size_t layers = tn_model_layers(r->reference.model);
     const char *name, *file;
     tn_step_result result;
-    TN_TRY(TN_NEW(&r->of.arena, layers, &c.output, r->error));
-    TN_TRY(TN_NEW(&r->of.arena, layers, &c.output_elements, r->error));
-    TN_TRY(TN_NEW(&r->of.arena, tn_trainer_parameters(t), &c.gradient, r->error));
+    TN_TRY(TN_NEW(&r->reference.arena, layers, &c.output, r->error));
+    TN_TRY(TN_NEW(&r->reference.arena, layers, &c.output_elements, r->error));
+    TN_TRY(TN_NEW(&r->reference.arena, tn_trainer_parameters(t), &c.gradient, r->error));
     tn_trainer_watch(t, capture, &c);
     tn_status status = tn_trainer_step(t, &s->example, 1, padded, 0, &result, r->error);
     tn_trainer_watch(t, NULL, NULL);
     TN_TRY(status);
     TN_TRY(c.status);
-    TN_TRY(tn_arena_format(&r->of.arena, &name, r->error, "sample %zu", i));
+    TN_TRY(tn_arena_format(&r->reference.arena, &name, r->error, "sample %zu", i));
     TN_TRY(add_check(r, name, "loss", NULL, relative_to(result.loss, s->loss), tolerance_of(r->real)));
     for (uint32_t k = 0; padded && k < c.step->layers; k++) { /* rows of padding mean nothing */
         uint64_t rows = c.step->layer[k].tokens;
         if (rows > s->example.tokens) c.output_elements[k] = c.output_elements[k] / rows * s->example.tokens;
     }
-    TN_TRY(tn_arena_format(&r->of.arena, &file, r->error, "gradients%zu.npz", i));
+    TN_TRY(tn_arena_format(&r->reference.arena, &file, r->error, "gradients%zu.npz", i));
     if (padded || s->example.tokens == tn_trainer_sequence(t))
         TN_TRY(compare_file(r, file, find_gradient, &c, name, "gradients"));
-    TN_TRY(tn_arena_format(&r->of.arena, &file, r->error, "activations%zu.npz", i));
+    TN_TRY(tn_arena_format(&r->reference.arena, &file, r->error, "activations%zu.npz", i));
     return compare_file(r, file, find_output, &c, name, "activations");
 }
 
 /* All steps of the curve; the worst of the losses, and the counts. */
 static tn_status check_curve(case_run *r, tn_trainer *t) {
-    const json_t *curve = json_object_get(r->of.root, "curve");
+    const json_t *curve = json_object_get(r->reference.root, "curve");
     double worst = 0, worst_macs = 0, worst_peak = 0;
-    const char *name, *at = NULL;
-    for (size_t i = 0; i < r->of.steps; i++) {
-        const tn_reference_sample *s = &r->of.sample[i % r->of.samples];
+    const char *name, *cursor = NULL;
+    for (size_t i = 0; i < r->reference.steps; i++) {
+        const tn_reference_sample *s = &r->reference.sample[i % r->reference.samples];
         const json_t *expected = json_object_get(json_array_get(curve, i), "loss");
         tn_step_result result;
-        if (!json_is_number(expected)) return reference_run_malformed(&r->of, "curve");
-        TN_TRY(tn_trainer_step(t, &s->example, 1, false, r->of.rate, &result, r->error));
+        if (!json_is_number(expected)) return reference_run_malformed(&r->reference, "curve");
+        TN_TRY(tn_trainer_step(t, &s->example, 1, false, r->reference.rate, &result, r->error));
         double error = relative_to(result.loss, json_number_value(expected));
         if (error > worst) {
             worst = error;
-            TN_TRY(tn_arena_format(&r->of.arena, &at, r->error, "step %zu", i + 1));
+            TN_TRY(tn_arena_format(&r->reference.arena, &cursor, r->error, "step %zu", i + 1));
         }
         worst_macs = fmax(worst_macs, relative_to((double)result.macs, (double)result.macs_predicted));
         worst_peak = fmax(worst_peak,
                           relative_to((double)result.peak_elements, (double)result.peak_elements_predicted));
     }
-    TN_TRY(tn_arena_format(&r->of.arena, &name, r->error, "%zu steps", r->of.steps));
-    TN_TRY(add_check(r, name, "loss", at, worst, tolerance_of(r->real)));
+    TN_TRY(tn_arena_format(&r->reference.arena, &name, r->error, "%zu steps", r->reference.steps));
+    TN_TRY(add_check(r, name, "loss", cursor, worst, tolerance_of(r->real)));
     TN_TRY(add_check(r, name, "macs", NULL, worst_macs, 0));
     TN_TRY(add_check(r, name, "peak_elements", NULL, worst_peak, 0));
-    if (!r->of.drawn) {
+    if (!r->reference.drawn) {
         current c = {r, t};
         return compare_file(r, "final.npz", find_weight, &c, name, "weights");
     }
@@ -422,14 +423,14 @@ static tn_status check_curve(case_run *r, tn_trainer *t) {
 
 /* Norms of all parameters against a member of oracle.json's `arrays`. */
 static tn_status check_norms(case_run *r, tn_trainer *t, const char *member, const char *name) {
-    const json_t *list = json_object_get(r->of.root, "arrays");
+    const json_t *list = json_object_get(r->reference.root, "arrays");
     double worst = 0;
     const char *where = NULL;
     for (size_t i = 0; i < tn_trainer_parameters(t); i++) {
         const tn_train_parameter *p = tn_trainer_parameter(t, i);
         const json_t *norm = json_object_get(json_array_get(list, i), member);
         double *values;
-        if (!json_is_number(norm)) return reference_run_malformed(&r->of, member);
+        if (!json_is_number(norm)) return reference_run_malformed(&r->reference, member);
         TN_TRY(ours_of(r, t, p->values, p->elements, &values));
         double ours = norm_of(values, p->elements), expected = json_number_value(norm);
         double error = expected < ZERO_SHARE ? fabs(ours - expected) : relative_to(ours, expected);
@@ -443,16 +444,16 @@ static tn_status check_norms(case_run *r, tn_trainer *t, const char *member, con
 
 static tn_status run_flow(case_run *r) {
     tn_trainer *t;
-    TN_TRY(tn_trainer_new_with(r->of.model, &r->of.settings, r->real, r->cache, &t, r->error));
+    TN_TRY(tn_trainer_new_with(r->reference.model, &r->reference.settings, r->real, r->cache, &t, r->error));
     tn_trainer_set_threads(t, r->threads);
-    tn_status status = reference_run_initial(&r->of, t);
-    if (status == TN_OK && r->of.drawn) status = check_norms(r, t, "norm_initial", "generator");
-    for (size_t i = 0; status == TN_OK && !r->of.drawn && i < r->of.samples; i++)
+    tn_status status = reference_run_initial(&r->reference, t);
+    if (status == TN_OK && r->reference.drawn) status = check_norms(r, t, "norm_initial", "generator");
+    for (size_t i = 0; status == TN_OK && !r->reference.drawn && i < r->reference.samples; i++)
         status = check_sample(r, t, i, true);
     if (status == TN_OK) status = check_curve(r, t);
-    if (status == TN_OK && r->of.drawn) {
+    if (status == TN_OK && r->reference.drawn) {
         const char *name;
-        status = tn_arena_format(&r->of.arena, &name, r->error, "%zu steps", r->of.steps);
+        status = tn_arena_format(&r->reference.arena, &name, r->error, "%zu steps", r->reference.steps);
         if (status == TN_OK) status = check_norms(r, t, "norm_final", name);
     }
     tn_trainer_free(t);
@@ -463,11 +464,11 @@ static tn_status run_flow(case_run *r) {
  * best order. */
 static bool set_flow(case_run *r, tn_flow_name flow) {
     bool any = false;
-    for (size_t i = 0; i < tn_model_weights(r->of.model); i++) {
-        tn_model_weight *weight = tn_model_weight_at(r->of.model, i);
+    for (size_t i = 0; i < tn_model_weights(r->reference.model); i++) {
+        tn_model_weight *weight = tn_model_weight_at(r->reference.model, i);
         bool table = false;
-        for (size_t k = 0; k < tn_model_layers(r->of.model); k++) {
-            tn_model_layer layer = tn_model_layer_at(r->of.model, k);
+        for (size_t k = 0; k < tn_model_layers(r->reference.model); k++) {
+            tn_model_layer layer = tn_model_layer_at(r->reference.model, k);
             table |= layer.weight == weight && layer.looked_up;
         }
         bool fits = weight->weight.format != TN_DENSE && tn_flow_exists(&weight->weight, flow);
@@ -479,8 +480,9 @@ static bool set_flow(case_run *r, tn_flow_name flow) {
 }
 
 static bool is_dense(const case_run *r) {
-    for (size_t i = 0; i < tn_model_layers(r->of.model); i++)
-        if (tn_model_layer_at(r->of.model, i).weight && !tn_model_layer_at(r->of.model, i).dense)
+    for (size_t i = 0; i < tn_model_layers(r->reference.model); i++)
+        if (tn_model_layer_at(r->reference.model, i).weight &&
+            !tn_model_layer_at(r->reference.model, i).dense)
             return false;
     return true;
 }
@@ -501,8 +503,8 @@ static tn_status run_precisions(case_run *r, const char *flow, bool multiplied_o
 static tn_status is_dear(case_run *r, bool *dear) {
     enum { ELEMENTS_MOST = 1 << 16 };
     *dear = false;
-    for (size_t i = 0; i < tn_model_weights(r->of.model); i++) {
-        const tn_weight *weight = &tn_model_weight_at(r->of.model, i)->weight;
+    for (size_t i = 0; i < tn_model_weights(r->reference.model); i++) {
+        const tn_weight *weight = &tn_model_weight_at(r->reference.model, i)->weight;
         uint64_t rows, columns;
         TN_TRY(tn_weight_rows(weight, &rows, r->error));
         TN_TRY(tn_weight_columns(weight, &columns, r->error));
@@ -521,7 +523,8 @@ static tn_status run_all(case_run *r) {
         if (!dense && dear && flow == TN_FLOW_DENSE) continue;
         TN_TRY(run_precisions(r, tn_flow_names[flow], !dense && flow == TN_FLOW_DENSE));
     }
-    TN_TRY(tn_model_vary(tn_model_root(r->of.model), write_back, 1, &r->of.arena, &r->of.model, r->error));
+    TN_TRY(tn_model_vary(tn_model_root(r->reference.model), write_back, 1, &r->reference.arena,
+                         &r->reference.model, r->error));
     if (!dense) set_flow(r, TN_FLOW_OPTIMAL);
     return run_precisions(r, dense ? "dense, write-back" : "optimal, write-back", false);
 }
@@ -529,11 +532,11 @@ static tn_status run_all(case_run *r) {
 tn_status tn_train_case(const char *folder, const char *flow, uint32_t threads, tn_train_checks *checks,
                         tn_error *error) {
     case_run r = {.wanted = flow, .threads = threads, .checks = checks, .error = error};
-    tn_status status = reference_run_open(folder, &r.of, error);
+    tn_status status = reference_run_open(folder, &r.reference, error);
     if (status == TN_OK) status = tn_program_cache_new(&r.cache, error);
     if (status == TN_OK) status = run_all(&r);
     tn_program_cache_free(r.cache);
-    reference_run_close(&r.of);
+    reference_run_close(&r.reference);
     return status;
 }
 

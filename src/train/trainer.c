@@ -95,8 +95,8 @@ static void draw_noise(tn_trainer *t) {
 }
 
 /* The gradient that operation `i` updates a parameter by; false: it is no update. */
-static bool is_update(const tn_lowered_step *of, uint32_t i, uint32_t *gradient) {
-    const tn_operation *o = &of->step.operation[i];
+static bool is_update(const tn_lowered_step *lowered, uint32_t i, uint32_t *gradient) {
+    const tn_operation *o = &lowered->step.operation[i];
     *gradient = o->read_count > 1 ? o->reads[1] : 0;
     return tn_operation_is_update(o);
 }
@@ -104,28 +104,29 @@ static bool is_update(const tn_lowered_step *of, uint32_t i, uint32_t *gradient)
 /* All parameters' gradients together, by one factor. Source: Pascanu, Mikolov, Bengio, On the difficulty of training
  * recurrent neural networks, ICML 2013. */
 static void clip_gradients(const tn_step_run *r) {
-    const tn_lowered_step *of = &r->sized->lowered;
+    const tn_lowered_step *lowered = &r->sized->lowered;
     const tn_kernels *k = r->t->kernels;
     double squares = 0;
     uint32_t gradient;
-    for (uint32_t i = of->update_begin; i < of->step.operations; i++)
-        if (is_update(of, i, &gradient))
-            squares += k->square_sum(tn_array_values(r, gradient), of->step.array[gradient].elements);
+    for (uint32_t i = lowered->update_begin; i < lowered->step.operations; i++)
+        if (is_update(lowered, i, &gradient))
+            squares += k->square_sum(tn_array_values(r, gradient), lowered->step.array[gradient].elements);
     double norm = sqrt(squares);
     if (!(norm > r->t->settings.clip_norm)) return;
-    for (uint32_t i = of->update_begin; i < of->step.operations; i++)
-        if (is_update(of, i, &gradient))
-            k->scale(tn_array_values(r, gradient), of->step.array[gradient].elements,
+    for (uint32_t i = lowered->update_begin; i < lowered->step.operations; i++)
+        if (is_update(lowered, i, &gradient))
+            k->scale(tn_array_values(r, gradient), lowered->step.array[gradient].elements,
                      r->t->settings.clip_norm / norm);
 }
 
 /* First the true steps of a cycle, in which predictors learn, then those that they predict. */
 static uint32_t sort_of_step(const tn_trainer *t) {
-    const tn_model_predicted *of = &t->model->keys.predicted_gradients;
+    const tn_model_predicted *predicted = &t->model->keys.predicted_gradients;
     if (t->sort != TN_SORT_MEAN) return t->sort;
-    if (of->per == 0 || t->steps < of->warmup_steps) return TN_SORT_TRUE;
-    return (t->steps - of->warmup_steps) % (of->per + of->truly) < of->truly ? TN_SORT_TRUE
-                                                                             : TN_SORT_PREDICTED;
+    if (predicted->period == 0 || t->steps < predicted->warmup_steps) return TN_SORT_TRUE;
+    return (t->steps - predicted->warmup_steps) % (predicted->period + predicted->truly) < predicted->truly
+               ? TN_SORT_TRUE
+               : TN_SORT_PREDICTED;
 }
 
 tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t count, bool padded, double rate,
@@ -160,10 +161,10 @@ tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t cou
 }
 
 static void classify(const tn_step_run *r, const tn_example *example, uint64_t count) {
-    const tn_lowered_step *of = &r->sized->lowered;
+    const tn_lowered_step *lowered = &r->sized->lowered;
     const tn_kernels *k = r->t->kernels;
-    for (uint32_t h = 0; h < of->heads; h++) {
-        const tn_head *head = &of->head[h];
+    for (uint32_t h = 0; h < lowered->heads; h++) {
+        const tn_head *head = &lowered->head[h];
         uint32_t *next = r->class_of ? r->class_of[h] : NULL;
         for (uint64_t e = 0; next && e < count; e++)
             for (uint64_t i = 0; i < (head->of_example ? 1 : example[e].tokens); i++) {
@@ -181,13 +182,13 @@ tn_status tn_trainer_forward(tn_trainer *t, const tn_example *example, uint64_t 
     tn_step_run r = {.t = t, .examples = count, .class_of = class_of, .result = result};
     *result = (tn_step_result){0};
     TN_TRY(take_examples(&r, example, count, padded, t->sort == TN_SORT_MEAN ? 0 : t->sort, error));
-    const tn_lowered_step *of = &r.sized->lowered;
+    const tn_lowered_step *lowered = &r.sized->lowered;
     select_once(&r);
-    tn_run_operations(&r, 0, of->forward_end);
+    tn_run_operations(&r, 0, lowered->forward_end);
     tn_run_losses(&r);
     classify(&r, example, count);
-    result->macs_predicted = predicted_macs(&of->step, true);
-    result->peak_elements_predicted = tn_model_is_inference(t->model) ? of->step.peak_elements : 0;
+    result->macs_predicted = predicted_macs(&lowered->step, true);
+    result->peak_elements_predicted = tn_model_is_inference(t->model) ? lowered->step.peak_elements : 0;
     return TN_OK;
 }
 
@@ -523,8 +524,9 @@ uint32_t tn_trainer_heads(const tn_trainer *t) {
 }
 
 tn_head_info tn_trainer_head(const tn_trainer *t, uint32_t head) {
-    const tn_head *of = &t->whole->lowered.head[head];
-    return (tn_head_info){t->whole->lowered.step.layer[of->layer].name, of->outputs, of->of_example};
+    const tn_head *this_head = &t->whole->lowered.head[head];
+    return (tn_head_info){t->whole->lowered.step.layer[this_head->layer].name, this_head->outputs,
+                          this_head->of_example};
 }
 
 size_t tn_trainer_parameters(const tn_trainer *t) {
@@ -560,8 +562,8 @@ void tn_trainer_watch(tn_trainer *t, tn_trainer_watcher watcher, void *user) {
     t->watcher_user = user;
 }
 
-void tn_trainer_time(tn_trainer *t, bool on) {
-    t->timed = on;
+void tn_trainer_time(tn_trainer *t, bool enabled) {
+    t->timed = enabled;
     t->product_seconds = 0;
 }
 

@@ -127,7 +127,7 @@ typedef void (*tn_trainer_watcher)(void *user, const tn_step *step, uint32_t ope
 void tn_trainer_watch(tn_trainer *trainer, tn_trainer_watcher watcher, void *user);
 
 /* Seconds spent in products since the last call, where timing is switched on. */
-void tn_trainer_time(tn_trainer *trainer, bool on);
+void tn_trainer_time(tn_trainer *trainer, bool enabled);
 double tn_trainer_product_seconds(const tn_trainer *trainer);
 
 /* Where the run stands, 0 to 1: a precision schedule follows it. The share of operands that it has rounded to the wider

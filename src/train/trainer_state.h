@@ -26,7 +26,7 @@ typedef struct tn_batch {
  * multiply-add of late, and how often it was tried. */
 typedef struct tn_pace {
     double seconds[2];
-    uint64_t tries[2], since; /* since: the slower one was tried */
+    uint64_t tries[2], start; /* since: the slower one was tried */
 } tn_pace;
 enum { TN_PACES = 64 }; /* by the logarithm of the multiply-adds */
 
@@ -81,15 +81,15 @@ typedef struct tn_step_run {
 } tn_step_run;
 
 /* Executes the operations from..end-1 of the step, counting multiply-adds and live elements into run->result. */
-void tn_run_operations(tn_step_run *run, uint32_t from, uint32_t end);
+void tn_run_operations(tn_step_run *run, uint32_t start, uint32_t end);
 /* The losses of what the forward phase left, without gradients. */
 void tn_run_losses(tn_step_run *run);
 
 /* Where the values of an array of the step lie: for good, or in the pool as long as it lives. */
 static inline void *tn_array_values(const tn_step_run *run, uint32_t array) {
-    const tn_lowered_step *of = &run->sized->lowered;
-    const uint64_t place = of->place[array];
-    return of->resident[array] ? (char *)run->t->resident[place] : run->t->pool + place;
+    const tn_lowered_step *lowered = &run->sized->lowered;
+    const uint64_t place = lowered->place[array];
+    return lowered->resident[array] ? (char *)run->t->resident[place] : run->t->pool + place;
 }
 
 /* The step of that size and sort, lowered now if it was not yet. */

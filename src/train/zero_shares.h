@@ -24,12 +24,12 @@ typedef struct tn_zero_counter {
 } tn_zero_counter;
 
 /* Adds the product's operands. */
-void tn_count_zeros(tn_zero_counter *to, const tn_step *step, const tn_operation *product,
+void tn_count_zeros(tn_zero_counter *target, const tn_step *step, const tn_operation *product,
                     const tn_kernels *kernels, const void *left, const void *right);
-void tn_zero_counter_reset(tn_zero_counter *of);
+void tn_zero_counter_reset(tn_zero_counter *counter);
 
 /* Shares of the whole run, and of every layer and phase that has products; texts of *to are those of `step`. */
-tn_status tn_zero_shares(const tn_zero_counter *of, const tn_step *step, tn_arena *arena, tn_zeros *to,
-                         tn_error *error);
+tn_status tn_zero_shares(const tn_zero_counter *counter, const tn_step *step, tn_arena *arena,
+                         tn_zeros *target, tn_error *error);
 
 #endif

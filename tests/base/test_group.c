@@ -25,16 +25,16 @@ static void every_owner_has_its_own(void **state) {
         }
         assert_int_equal(tn_group_by(owner, NULL, count, owners, &arena, &groups, NULL), TN_OK);
         assert_int_equal(tn_group_by(owner, thing, count, owners, &arena, &named, NULL), TN_OK);
-        uint32_t at = 0;
+        uint32_t index = 0;
         for (uint32_t o = 0; o < owners; o++) {
-            assert_int_equal(groups.first[o], at);
+            assert_int_equal(groups.first[o], index);
             for (uint32_t i = 0; i < count; i++) {
                 if (owner[i] != o) continue;
-                assert_int_equal(named.member[at], thing[i]);
-                assert_int_equal(groups.member[at++], i);
+                assert_int_equal(named.member[index], thing[i]);
+                assert_int_equal(groups.member[index++], i);
             }
         }
-        assert_int_equal(groups.first[owners], at);
+        assert_int_equal(groups.first[owners], index);
         tn_arena_free(&arena);
     }
 }

@@ -119,9 +119,9 @@ static void rows_run_again(void **state) {
         test_ok(tn_csv_count(&csv, i, column[2], 0, 99, &collapsed, &error), &error);
         if (collapsed) continue;
         test_ok(tn_csv_real(&csv, i, column[1], 0, 1, &accuracy, &error), &error);
-        for (const char *at = tn_csv_at(&csv, i, column[3])->text; *at;
-             at += strcspn(at, " ") + (strchr(at, ' ') != NULL)) {
-            sum += dev_accuracy(tn_csv_at(&csv, i, column[0])->text, atoi(at));
+        for (const char *cursor = tn_csv_at(&csv, i, column[3])->text; *cursor;
+             cursor += strcspn(cursor, " ") + (strchr(cursor, ' ') != NULL)) {
+            sum += dev_accuracy(tn_csv_at(&csv, i, column[0])->text, atoi(cursor));
             seeds++;
         }
         assert_true(seeds >= 1 && fabs(sum / seeds - accuracy) < 1e-15);

@@ -44,13 +44,14 @@ static const json_t *row_of(const json_t *answer, const char *model, const char 
 }
 
 /* Null only under `published`. */
-static void assert_no_null(const json_t *of) {
+static void assert_no_null(const json_t *object) {
     const char *key;
     json_t *value;
     size_t i;
-    assert_false(json_is_null(of));
-    json_object_foreach((json_t *)of, key, value) if (strcmp(key, "published") != 0) assert_no_null(value);
-    json_array_foreach(of, i, value) assert_no_null(value);
+    assert_false(json_is_null(object));
+    json_object_foreach((json_t *)object, key, value) if (strcmp(key, "published") != 0)
+        assert_no_null(value);
+    json_array_foreach(object, i, value) assert_no_null(value);
 }
 
 static void assert_around(const json_t *row, const char *key) {

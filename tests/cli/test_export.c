@@ -80,12 +80,12 @@ typedef struct {
 
 static place place_of(const json_t *array) {
     const json_t *lifetime = json_object_get(array, "lifetime"), *last = item(lifetime, 1);
-    place of = {.memory = text(array, "memory"), .first = json_integer_value(item(lifetime, 0))};
-    of.last = json_is_null(last) ? INT64_MAX : json_integer_value(last);
-    if (!of.memory) return of;
-    of.offset = number(array, "offset");
-    of.end = of.offset + number(json_object_get(array, "layout"), "rows");
-    return of;
+    place location = {.memory = text(array, "memory"), .first = json_integer_value(item(lifetime, 0))};
+    location.last = json_is_null(last) ? INT64_MAX : json_integer_value(last);
+    if (!location.memory) return location;
+    location.offset = number(array, "offset");
+    location.end = location.offset + number(json_object_get(array, "layout"), "rows");
+    return location;
 }
 
 /* Returns how many pairs of arrays use one place after the other. */
@@ -93,29 +93,29 @@ static size_t check_places(void) {
     const json_t *arrays = json_object_get(design, "arrays");
     size_t count = json_array_size(arrays), together = 0;
     assert_true(count > 100);
-    place *of = calloc(count, sizeof *of);
+    place *location = calloc(count, sizeof *location);
     for (size_t i = 0; i < count; i++) {
         const json_t *array = item(arrays, i), *shape = json_object_get(array, "shape");
         long long elements = 1;
         for (size_t k = 0; k < json_array_size(shape); k++) elements *= json_integer_value(item(shape, k));
         assert_int_equal(elements, number(array, "elements"));
         assert_int_equal(json_array_size(json_object_get(array, "axes")), json_array_size(shape));
-        of[i] = place_of(array);
-        if (!of[i].memory) continue;
-        const json_t *memory = memory_named(of[i].memory);
-        assert_true(of[i].end <= number(memory, "depth"));
-        assert_true((of[i].end - of[i].offset) * number(memory, "row_elements") >= elements);
+        location[i] = place_of(array);
+        if (!location[i].memory) continue;
+        const json_t *memory = memory_named(location[i].memory);
+        assert_true(location[i].end <= number(memory, "depth"));
+        assert_true((location[i].end - location[i].offset) * number(memory, "row_elements") >= elements);
         for (size_t k = 0; k < i; k++) {
-            if (!of[k].memory || strcmp(of[k].memory, of[i].memory) != 0) continue;
-            bool overlap = of[k].offset < of[i].end && of[i].offset < of[k].end,
-                 live = of[k].first <= of[i].last && of[i].first <= of[k].last;
+            if (!location[k].memory || strcmp(location[k].memory, location[i].memory) != 0) continue;
+            bool overlap = location[k].offset < location[i].end && location[i].offset < location[k].end,
+                 live = location[k].first <= location[i].last && location[i].first <= location[k].last;
             together += overlap;
             if (overlap && live)
                 fail_msg("%s and %s lie in one place of %s", text(item(arrays, k), "tensor"),
-                         text(array, "tensor"), of[i].memory);
+                         text(array, "tensor"), location[i].memory);
         }
     }
-    free(of);
+    free(location);
     return together;
 }
 
@@ -173,18 +173,18 @@ static void operations_wait_for_earlier_ones(void **state) {
     size_t arrays = json_array_size(json_object_get(design, "arrays"));
     (void)state;
     for (size_t i = 0; i < json_array_size(operations); i++) {
-        const json_t *of = item(operations, i), *waits = json_object_get(of, "waits");
-        assert_non_null(text(of, "kernel"));
+        const json_t *object = item(operations, i), *waits = json_object_get(object, "waits");
+        assert_non_null(text(object, "kernel"));
         for (size_t k = 0; k < json_array_size(waits); k++) {
             size_t before = (size_t)json_integer_value(item(waits, k));
             assert_true(before < i);
-            assert_true(number(item(operations, before), "finish") <= number(of, "start"));
+            assert_true(number(item(operations, before), "finish") <= number(object, "start"));
         }
         static const char *const lists[] = {"reads", "writes"};
         for (int l = 0; l < 2; l++)
-            for (size_t k = 0; k < json_array_size(json_object_get(of, lists[l])); k++)
-                assert_true((size_t)json_integer_value(item(json_object_get(of, lists[l]), k)) < arrays);
-        if (number(of, "finish") > end) end = number(of, "finish");
+            for (size_t k = 0; k < json_array_size(json_object_get(object, lists[l])); k++)
+                assert_true((size_t)json_integer_value(item(json_object_get(object, lists[l]), k)) < arrays);
+        if (number(object, "finish") > end) end = number(object, "finish");
     }
     assert_int_equal(end, number(design, "cycles_per_step"));
 }
@@ -194,24 +194,24 @@ static void operations_wait_for_earlier_ones(void **state) {
 enum { OPERANDS = 64 };
 
 /* Replays the path on index sets, each index of which has one size: multiply-adds of all pairs, and the indices of the end. */
-static double replay(const json_t *of, char *last) {
+static double replay(const json_t *object, char *last) {
     char term[OPERANDS][64], expression[1024];
     double size[128] = {0}, macs = 0;
     size_t count = 0;
-    const json_t *path = json_object_get(of, "path"), *shapes = json_object_get(of, "shapes");
-    snprintf(expression, sizeof expression, "%s", text(of, "einsum"));
+    const json_t *path = json_object_get(object, "path"), *shapes = json_object_get(object, "shapes");
+    snprintf(expression, sizeof expression, "%s", text(object, "einsum"));
     char *output = strstr(expression, "->");
     assert_non_null(output);
     *output = '\0';
     output += 2;
-    for (char *at = strtok(expression, ","); at; at = strtok(NULL, ","), count++) {
-        snprintf(term[count], sizeof term[count], "%s", at);
+    for (char *cursor = strtok(expression, ","); cursor; cursor = strtok(NULL, ","), count++) {
+        snprintf(term[count], sizeof term[count], "%s", cursor);
         const json_t *shape = item(shapes, count);
-        assert_int_equal(json_array_size(shape), strlen(at));
-        for (size_t k = 0; at[k]; k++) {
+        assert_int_equal(json_array_size(shape), strlen(cursor));
+        for (size_t k = 0; cursor[k]; k++) {
             double own = (double)json_integer_value(item(shape, k));
-            assert_true(size[(int)at[k]] == 0 || size[(int)at[k]] == own);
-            size[(int)at[k]] = own;
+            assert_true(size[(int)cursor[k]] == 0 || size[(int)cursor[k]] == own);
+            size[(int)cursor[k]] = own;
         }
     }
     assert_string_equal(json_string_value(item(path, 0)), "einsum_path");
@@ -250,14 +250,14 @@ static void paths_replay(void **state) {
     size_t outputs = 0;
     (void)state;
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *of = item(list, i);
+        const json_t *object = item(list, i);
         char last[64];
-        if (json_is_null(json_object_get(of, "path"))) continue;
-        double macs = replay(of, last);
-        assert_true(macs == json_number_value(json_object_get(of, "macs")));
-        if (strcmp(text(of, "output"), "Y") != 0) continue;
+        if (json_is_null(json_object_get(object, "path"))) continue;
+        double macs = replay(object, last);
+        assert_true(macs == json_number_value(json_object_get(object, "macs")));
+        if (strcmp(text(object, "output"), "Y") != 0) continue;
         for (size_t l = 0; l < json_array_size(layers); l++)
-            if (strcmp(text(item(layers, l), "name"), text(of, "layer")) == 0) {
+            if (strcmp(text(item(layers, l), "name"), text(object, "layer")) == 0) {
                 assert_true(macs == json_number_value(json_object_get(
                                         json_object_get(item(layers, l), "macs"), "forward")));
                 outputs++;
@@ -284,7 +284,7 @@ static void numpy_takes_the_paths(void **state) {
     if (run.status != 0) print_error("%s\n", run.err);
     assert_int_equal(run.status, 0);
     size_t lines = 0;
-    for (const char *at = run.out; (at = strchr(at, '\n')); at++) lines++;
+    for (const char *cursor = run.out; (cursor = strchr(cursor, '\n')); cursor++) lines++;
     assert_int_equal(lines, json_array_size(json_object_get(paths, "paths")));
     test_run_free(&run);
 }
@@ -323,8 +323,8 @@ static void the_header_compiles_and_says_the_same(void **state) {
     unsigned long long rows = 0, waits = 0, shape = 0;
     for (size_t i = 0; i < json_array_size(arrays); i++) {
         const json_t *array = item(arrays, i);
-        place of = place_of(array);
-        if (of.memory) rows += (unsigned long long)of.end;
+        place location = place_of(array);
+        if (location.memory) rows += (unsigned long long)location.end;
         shape += (unsigned long long)json_integer_value(item(json_object_get(array, "shape"), 0));
     }
     for (size_t i = 0; i < json_array_size(operations); i++) {

@@ -104,11 +104,11 @@ static size_t read_points(const char *path, size_t place, point *points) {
     snprintf(names, sizeof names, "%s,%s,%s,", published[place].gpu, published[place].model,
              published[place].dataset);
     while (fgets(line, sizeof line, stream)) {
-        point *at = &points[count];
+        point *entry = &points[count];
         if (strncmp(line, names, strlen(names)) != 0) continue;
-        assert_int_equal(sscanf(line + strlen(names), "%lf,%lf,%lf", &at->sparsity, &at->batch, &at->rate),
-                         3);
-        strcpy(at->names, names);
+        assert_int_equal(
+            sscanf(line + strlen(names), "%lf,%lf,%lf", &entry->sparsity, &entry->batch, &entry->rate), 3);
+        strcpy(entry->names, names);
         assert_true(++count < MOST_POINTS);
     }
     fclose(stream);
@@ -117,7 +117,7 @@ static size_t read_points(const char *path, size_t place, point *points) {
 
 /* |error| at the largest batch of a law fitted to batches up to half of it; NAN where those have one size. */
 static double beyond(const char *law, const point *points, size_t count) {
-    char path[] = "/tmp/tenfold-half-XXXXXX", at[64];
+    char path[] = "/tmp/tenfold-half-XXXXXX", cursor[64];
     int file = mkstemp(path);
     assert_true(file >= 0);
     FILE *stream = fdopen(file, "w");
@@ -127,7 +127,7 @@ static double beyond(const char *law, const point *points, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const point *p = &points[i];
         if (p->batch == largest) {
-            snprintf(at, sizeof at, "%g:%g", p->batch, p->sparsity);
+            snprintf(cursor, sizeof cursor, "%g:%g", p->batch, p->sparsity);
             truth = p->rate;
         }
         if (p->batch > largest / 2) continue;
@@ -139,7 +139,7 @@ static double beyond(const char *law, const point *points, size_t count) {
     double off = NAN;
     if (kept > smallest) {
         json_t *answer =
-            test_program_json(0, "finetune", "fit", path, "--law", law, "--at", at, "--json", NULL);
+            test_program_json(0, "finetune", "fit", path, "--law", law, "--at", cursor, "--json", NULL);
         const json_t *g = json_array_get(json_object_get(answer, "groups"), 0);
         off = fabs(number(json_array_get(json_object_get(g, "at"), 0), "queries_per_s") - truth);
         json_decref(answer);
@@ -206,9 +206,9 @@ static void keys_of_a_fit(void **state) {
     json_t *value;
     json_object_foreach(json_object_get(g, "coefficients"), name, value) {
         const json_t *interval = json_object_get(json_object_get(g, "intervals"), name);
-        double at = json_number_value(value);
-        assert_true(json_number_value(json_array_get(interval, 0)) <= at);
-        assert_true(json_number_value(json_array_get(interval, 1)) >= at);
+        double moment = json_number_value(value);
+        assert_true(json_number_value(json_array_get(interval, 0)) <= moment);
+        assert_true(json_number_value(json_array_get(interval, 1)) >= moment);
     }
     assert_int_equal(json_array_size(json_object_get(g, "at")),
                      3); /* batch 6 at both sparsities, 32 at 0.5 */

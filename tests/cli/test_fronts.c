@@ -29,7 +29,7 @@ typedef struct {
     uint64_t id[MOST];
     double value[MOST][OBJECTIVES]; /* less is better */
 } front;
-static front of[FRONTS];
+static front this_line[FRONTS];
 
 static void read_front(size_t i) {
     tn_arena arena = {0};
@@ -42,14 +42,14 @@ static void read_front(size_t i) {
     assert_int_equal(tn_csv_columns(&csv, &id_name, 1, false, &id, NULL), TN_OK);
     for (int j = 0; j < OBJECTIVES; j++)
         assert_int_equal(tn_csv_columns(&csv, &objective[j], 1, false, &column[j], NULL), TN_OK);
-    of[i].count = csv.rows;
+    this_line[i].count = csv.rows;
     assert_true(csv.rows > 10 && csv.rows <= MOST);
     for (size_t r = 0; r < csv.rows; r++) {
-        assert_int_equal(tn_csv_count(&csv, r, id, 0, UINT64_MAX, &of[i].id[r], NULL), TN_OK);
+        assert_int_equal(tn_csv_count(&csv, r, id, 0, UINT64_MAX, &this_line[i].id[r], NULL), TN_OK);
         for (int j = 0; j < OBJECTIVES; j++)
-            assert_int_equal(tn_csv_real(&csv, r, column[j], -INFINITY, INFINITY, &of[i].value[r][j], NULL),
-                             TN_OK);
-        of[i].value[r][OBJECTIVES - 1] *= -1;
+            assert_int_equal(
+                tn_csv_real(&csv, r, column[j], -INFINITY, INFINITY, &this_line[i].value[r][j], NULL), TN_OK);
+        this_line[i].value[r][OBJECTIVES - 1] *= -1;
     }
     tn_arena_free(&arena);
 }
@@ -78,9 +78,9 @@ static bool dominates(const double *a, const double *b, int objectives) {
     return better;
 }
 
-static bool covered(size_t by, size_t in, size_t row, int objectives) {
-    for (size_t r = 0; r < of[by].count; r++)
-        if (dominates(of[by].value[r], of[in].value[row], objectives)) return true;
+static bool covered(size_t stride, size_t input, size_t row, int objectives) {
+    for (size_t r = 0; r < this_line[stride].count; r++)
+        if (dominates(this_line[stride].value[r], this_line[input].value[row], objectives)) return true;
     return false;
 }
 
@@ -106,23 +106,23 @@ static void who_dominates_whom(void **state) {
                  *designs = json_object_get(told, "designs");
     assert_int_equal(json_array_size(json_object_get(told, "objectives")), OBJECTIVES);
     assert_int_equal(json_array_size(coverage), FRONTS * (FRONTS - 1));
-    size_t pair = 0, at = 0;
-    for (size_t by = 0; by < FRONTS; by++)
+    size_t pair = 0, index = 0;
+    for (size_t stride = 0; stride < FRONTS; stride++)
         for (size_t i = 0; i < FRONTS; i++) {
             long long expected = 0;
-            if (i == by) continue;
-            for (size_t r = 0; r < of[i].count; r++) expected += covered(by, i, r, OBJECTIVES);
+            if (i == stride) continue;
+            for (size_t r = 0; r < this_line[i].count; r++) expected += covered(stride, i, r, OBJECTIVES);
             assert_int_equal(count(json_array_get(coverage, pair++), "designs"), expected);
         }
     for (size_t i = 0; i < FRONTS; i++) {
         long long best = 0;
-        for (size_t r = 0; r < of[i].count; r++, at++) {
-            const json_t *design = json_array_get(designs, at);
+        for (size_t r = 0; r < this_line[i].count; r++, index++) {
+            const json_t *design = json_array_get(designs, index);
             const json_t *better = json_object_get(design, "dominated_by");
             bool none = true;
-            for (size_t by = 0; by < FRONTS; by++) none &= !covered(by, i, r, OBJECTIVES);
+            for (size_t stride = 0; stride < FRONTS; stride++) none &= !covered(stride, i, r, OBJECTIVES);
             best += none;
-            assert_int_equal(count(design, "id"), of[i].id[r]);
+            assert_int_equal(count(design, "id"), this_line[i].id[r]);
             assert_int_equal(json_is_null(better), none);
             if (none) continue;
             /* Whom it names dominates it, and nothing dominates that. */
@@ -141,9 +141,9 @@ static void who_dominates_whom(void **state) {
             assert_true(found);
         }
         assert_int_equal(count(json_array_get(fronts, i), "undominated"), best);
-        assert_int_equal(count(json_array_get(fronts, i), "designs"), of[i].count);
+        assert_int_equal(count(json_array_get(fronts, i), "designs"), this_line[i].count);
     }
-    assert_int_equal(json_array_size(designs), at);
+    assert_int_equal(json_array_size(designs), index);
     assert_int_equal(access(test_in_folder("together/fronts.csv"), R_OK), 0);
     assert_int_equal(access(test_in_folder("together/fronts.png"), R_OK), 0);
     json_decref(told);
@@ -155,7 +155,7 @@ static void by_one_quantity(void **state) {
     json_t *told = test_program_json(0, "compare", test_in_folder("0"), test_in_folder("2"), "--by",
                                      "seconds_per_step", "--json", NULL);
     long long expected = 0;
-    for (size_t r = 0; r < of[2].count; r++) expected += covered(0, 2, r, 1);
+    for (size_t r = 0; r < this_line[2].count; r++) expected += covered(0, 2, r, 1);
     assert_int_equal(count(json_array_get(json_object_get(told, "coverage"), 0), "designs"), expected);
     json_decref(told);
     test_run run = test_program("compare", test_in_folder("0"), "atis-2enc", NULL);
@@ -209,9 +209,9 @@ static void a_plot_shows_what_a_query_lists(void **state) {
 static double defined(const char *script, const char *name) {
     char line[64];
     snprintf(line, sizeof line, "\n%s = ", name);
-    const char *at = strstr(script, line);
-    if (!at) fail_msg("no %s", name);
-    return strtod(at + strlen(line), NULL);
+    const char *cursor = strstr(script, line);
+    if (!cursor) fail_msg("no %s", name);
+    return strtod(cursor + strlen(line), NULL);
 }
 
 static void plot_models(const char *gpu, const char *claims, char **script) {

@@ -107,8 +107,8 @@ static void lists(void **state) {
     for (size_t i = 0; i < sizeof what / sizeof *what; i++) {
         json_t *json = test_program_json(0, "list", what[i][0], "--json", NULL), *name;
         bool found = false;
-        size_t at;
-        json_array_foreach(json_object_get(json, what[i][0]), at, name) {
+        size_t index;
+        json_array_foreach(json_object_get(json, what[i][0]), index, name) {
             found |= strcmp(json_string_value(name), what[i][1]) == 0;
         }
         assert_true(found);
@@ -131,9 +131,10 @@ enum { OPTIONS = 128 };
 
 /* Options that a help text names: "  --name" at the beginning of a line. */
 static size_t options_of(const char *text, char option[][40], size_t known) {
-    for (const char *at = text; at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
-        if (strncmp(at, "  -", 3) != 0) continue;
-        const char *name = at + 2;
+    for (const char *cursor = text; cursor && *cursor;
+         cursor = strchr(cursor, '\n') ? strchr(cursor, '\n') + 1 : NULL) {
+        if (strncmp(cursor, "  -", 3) != 0) continue;
+        const char *name = cursor + 2;
         size_t length = 0;
         for (; (isalnum((unsigned char)*name) || *name == '-') && length < 39; name++)
             option[known][length++] = *name;
@@ -179,10 +180,10 @@ static void pages_have_the_options(void **state) {
         size_t tolds = options_told(commands[i], told);
         for (size_t k = 0; k < tolds; k++) {
             bool found = false;
-            for (const char *at = page; !found && (at = strstr(at, "\n.B")); at += 3) {
-                const char *name = told[k], *in = at + 3 + strspn(at + 3, "I \"");
-                while (*name && (*in == *name || *in == '\\')) name += *in++ == *name;
-                found = !*name && strchr("\"\n", *in);
+            for (const char *cursor = page; !found && (cursor = strstr(cursor, "\n.B")); cursor += 3) {
+                const char *name = told[k], *input = cursor + 3 + strspn(cursor + 3, "I \"");
+                while (*name && (*input == *name || *input == '\\')) name += *input++ == *name;
+                found = !*name && strchr("\"\n", *input);
             }
             if (!found) fail_msg("the page of tenfold %s lacks %s", commands[i], told[k]);
         }
@@ -258,23 +259,23 @@ static void doctor_finds_what_is_there(void **state) {
         "printf '#!/bin/sh\\ntest $1 = -c && echo numpy && echo pandas 7.6.5 && echo torch\\n' >$d/python3; "
         "chmod +x $d/gnuplot $d/python3; PATH=$d \"$TENFOLD\" doctor --json; s=$?; /bin/rm -r $d; exit $s");
     json_t *j = json_loads(run.out, 0, NULL), *finding;
-    size_t at, found = 0;
+    size_t index, found = 0;
     assert_int_equal(run.status, 0);
     assert_non_null(j);
-    json_array_foreach(json_object_get(j, "programs"), at, finding) {
+    json_array_foreach(json_object_get(j, "programs"), index, finding) {
         const char *name = json_string_value(json_object_get(finding, "program"));
         if (strcmp(name, "python3") == 0) continue; /* there, and says no version */
         check_finding(finding, strcmp(name, "gnuplot") == 0, "9.8");
         found += json_is_true(json_object_get(finding, "found"));
     }
     assert_int_equal(found, 1);
-    assert_true(at >= 6 && json_is_false(json_object_get(j, "ok")));
-    json_array_foreach(json_object_get(j, "libraries"), at, finding) {
+    assert_true(index >= 6 && json_is_false(json_object_get(j, "ok")));
+    json_array_foreach(json_object_get(j, "libraries"), index, finding) {
         const char *name = json_string_value(json_object_get(finding, "library"));
         if (strcmp(name, "protobuf-c") == 0) continue; /* as this was built */
         check_finding(finding, strcmp(name, "pandas") == 0, "7.6.5");
     }
-    assert_int_equal(at, 4);
+    assert_int_equal(index, 4);
     json_decref(j);
     test_run_free(&run);
 }

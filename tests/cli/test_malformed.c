@@ -52,7 +52,7 @@ static const command COMMANDS[] = {
 };
 
 typedef struct run {
-    const command *of;
+    const command *command;
     int failed;
 } run;
 
@@ -65,7 +65,7 @@ static void try_file(const test_malformed *file, void *user) {
     run *now = user;
     const char *a[MOST_ARGUMENTS];
     for (size_t i = 0; i < MOST_ARGUMENTS; i++) {
-        a[i] = now->of->argument[i];
+        a[i] = now->command->argument[i];
         if (a[i] && strcmp(a[i], "FILE") == 0) a[i] = file->path;
     }
     test_run got = test_program(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], NULL);
@@ -82,7 +82,7 @@ static void every_file(void **state) {
     (void)state;
     int failed = 0;
     for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++) {
-        run now = {.of = &COMMANDS[i]};
+        run now = {.command = &COMMANDS[i]};
         int files = test_malformed_each(COMMANDS[i].kind, try_file, &now);
         print_message("%-10s %-12s %3d files\n", COMMANDS[i].argument[0], COMMANDS[i].kind, files);
         failed += now.failed;

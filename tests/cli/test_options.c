@@ -81,19 +81,19 @@ static tn_error error;
 static int exit_status;
 
 /* Runs with the arguments behind the command, ended by NULL. */
-static tn_status run_list(const tn_command *of, const char *text, va_list list) {
-    char *argv[ARGUMENTS] = {(char *)of->name};
+static tn_status run_list(const tn_command *this_command, const char *text, va_list list) {
+    char *argv[ARGUMENTS] = {(char *)this_command->name};
     int argc = 1;
     for (; text; text = va_arg(list, const char *)) argv[argc++] = (char *)text;
     error = (tn_error){0};
     exit_status = 0;
-    return tn_command_run(of, argc, argv, &exit_status, &error);
+    return tn_command_run(this_command, argc, argv, &exit_status, &error);
 }
 
-static tn_status run(const tn_command *of, const char *text, ...) {
+static tn_status run(const tn_command *this_command, const char *text, ...) {
     va_list list;
     va_start(list, text);
-    tn_status status = run_list(of, text, list);
+    tn_status status = run_list(this_command, text, list);
     va_end(list);
     return status;
 }

@@ -117,13 +117,13 @@ static void outer_products_can_be_forbidden(void **state) {
     (void)state;
     /* Two small vectors on a large tensor: their outer product first is cheaper. */
     static const char einsum[] = "abc,a,b->c", sizes[] = "a=3,b=3,c=1000";
-    json_t *with = test_program_json(0, "order", "--einsum", einsum, "--sizes", sizes, "--json", NULL);
-    json_t *without =
+    json_t *changed = test_program_json(0, "order", "--einsum", einsum, "--sizes", sizes, "--json", NULL);
+    json_t *plain =
         test_program_json(0, "order", "--einsum", einsum, "--sizes", sizes, "--outer", "no", "--json", NULL);
-    assert_int_equal(macs_of(with, "optimal"), 9 + 9000);
-    assert_int_equal(macs_of(without, "optimal"), 9000 + 3000);
-    json_decref(with);
-    json_decref(without);
+    assert_int_equal(macs_of(changed, "optimal"), 9 + 9000);
+    assert_int_equal(macs_of(plain, "optimal"), 9000 + 3000);
+    json_decref(changed);
+    json_decref(plain);
 }
 
 static void formats(void **state) {

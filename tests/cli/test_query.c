@@ -61,17 +61,17 @@ static const question questions[] = {
     {"id != 17 and 10 < watts", "id <> 17 AND 10 < watts"},
 };
 
-static void same_ids(const json_t *answer, const char *table, const question *of) {
+static void same_ids(const json_t *answer, const char *table, const question *query) {
     char sql[512];
     sqlite3_stmt *select;
     const json_t *rows = json_object_get(answer, "rows");
-    snprintf(sql, sizeof sql, "SELECT id, dsp FROM %s WHERE %s ORDER BY id", table, of->sql);
+    snprintf(sql, sizeof sql, "SELECT id, dsp FROM %s WHERE %s ORDER BY id", table, query->sql);
     assert_int_equal(sqlite3_prepare_v2(store, sql, -1, &select, NULL), SQLITE_OK);
     size_t count = 0;
     for (; sqlite3_step(select) == SQLITE_ROW; count++) {
         const json_t *row = json_array_get(rows, count);
         if (json_integer_value(json_object_get(row, "id")) != sqlite3_column_int64(select, 0))
-            fail_msg("%s: design %zu differs", of->expression, count);
+            fail_msg("%s: design %zu differs", query->expression, count);
         assert_int_equal(json_integer_value(json_object_get(row, "dsp")), sqlite3_column_int64(select, 1));
     }
     sqlite3_finalize(select);
@@ -82,22 +82,22 @@ static void same_ids(const json_t *answer, const char *table, const question *of
 static void agrees_with_sqlite(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
-        const question *of = &questions[i];
+        const question *query = &questions[i];
         static const char *const tables[] = {"designs", "front"};
         for (int t = i % 3 ? 1 : 0; t < 2; t++) { /* all designs take longer: of every third question */
             char sql[512];
             sqlite3_stmt *select;
-            snprintf(sql, sizeof sql, "SELECT count(*) FROM %s WHERE %s", tables[t], of->sql);
+            snprintf(sql, sizeof sql, "SELECT count(*) FROM %s WHERE %s", tables[t], query->sql);
             assert_int_equal(sqlite3_prepare_v2(store, sql, -1, &select, NULL), SQLITE_OK);
             assert_int_equal(sqlite3_step(select), SQLITE_ROW);
             int status = sqlite3_column_int64(select, 0) == 0;
             sqlite3_finalize(select);
-            json_t *answer = t == 0
-                                 ? test_program_json(status, "query", test_in_folder("kept"), of->expression,
-                                                     "--all", "--columns", "id,dsp", "--json", NULL)
-                                 : test_program_json(status, "query", test_in_folder("kept"), of->expression,
-                                                     "--columns", "id,dsp", "--json", NULL);
-            same_ids(answer, tables[t], of);
+            json_t *answer =
+                t == 0 ? test_program_json(status, "query", test_in_folder("kept"), query->expression,
+                                           "--all", "--columns", "id,dsp", "--json", NULL)
+                       : test_program_json(status, "query", test_in_folder("kept"), query->expression,
+                                           "--columns", "id,dsp", "--json", NULL);
+            same_ids(answer, tables[t], query);
             json_decref(answer);
         }
     }
@@ -199,15 +199,15 @@ static void a_constraint_is_the_same_language(void **state) {
                                 NULL);
     assert_int_equal(run.status, 0);
     test_run_free(&run);
-    json_t *within = test_program_json(0, "query", test_in_folder("bound"), "--all", "--columns", "id,dsp",
-                                       "--json", NULL);
+    json_t *bounded = test_program_json(0, "query", test_in_folder("bound"), "--all", "--columns", "id,dsp",
+                                        "--json", NULL);
     json_t *asked = test_program_json(0, "query", test_in_folder("kept"), condition, "--all", "--columns",
                                       "id,dsp", "--json", NULL);
-    assert_true(json_equal(json_object_get(within, "rows"), json_object_get(asked, "rows")));
-    assert_true(json_array_size(json_object_get(within, "rows")) > 100);
+    assert_true(json_equal(json_object_get(bounded, "rows"), json_object_get(asked, "rows")));
+    assert_true(json_array_size(json_object_get(bounded, "rows")) > 100);
     assert_true(json_integer_value(json_object_get(asked, "matched")) <
                 json_integer_value(json_object_get(asked, "designs")));
-    json_decref(within);
+    json_decref(bounded);
     json_decref(asked);
 }
 

@@ -392,15 +392,15 @@ static void dense_is_a_candidate(void **state) {
     /* Its core is the matrix, whichever way round the file has it. */
     tn_arrays *cores, *given;
     double *core = test_zeros(ROWS * COLUMNS), *fused = test_zeros(2 * ROWS * COLUMNS);
-    size_t at;
+    size_t index;
     assert_int_equal(tn_arrays_open(test_in_folder("dense/cores.npz"), &cores, NULL), TN_OK);
     assert_int_equal(tn_arrays_open(weights, &given, NULL), TN_OK);
     assert_int_equal(tn_arrays_read(given, 0, fused, NULL), TN_OK);
-    assert_int_equal(tn_arrays_find(cores, "block1.up.core1", &at, NULL), TN_OK);
-    assert_int_equal(tn_arrays_read(cores, at, core, NULL), TN_OK);
+    assert_int_equal(tn_arrays_find(cores, "block1.up.core1", &index, NULL), TN_OK);
+    assert_int_equal(tn_arrays_read(cores, index, core, NULL), TN_OK);
     assert_memory_equal(core, fused, ROWS * COLUMNS * sizeof *core);
-    assert_int_equal(tn_arrays_find(cores, "block1.down.core1", &at, NULL), TN_OK);
-    assert_int_equal(tn_arrays_read(cores, at, core, NULL), TN_OK);
+    assert_int_equal(tn_arrays_find(cores, "block1.down.core1", &index, NULL), TN_OK);
+    assert_int_equal(tn_arrays_read(cores, index, core, NULL), TN_OK);
     for (size_t i = 0; i < ROWS; i++)
         for (size_t k = 0; k < COLUMNS; k++)
             assert_true(core[k * ROWS + i] == fused[ROWS * COLUMNS + i * COLUMNS + k]);

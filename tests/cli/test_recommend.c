@@ -52,17 +52,17 @@ static bool in_front(const char *front, uint64_t id) {
 }
 
 static void every_design_is_of_the_front(void **state) {
-    static const char *const by[] = {"weights.square.rank", "build.columns", "weights.square.folding",
-                                     "build.split"};
+    static const char *const key[] = {"weights.square.rank", "build.columns", "weights.square.folding",
+                                      "build.split"};
     char *front;
     size_t length;
     (void)state;
     assert_int_equal(tn_file_read(test_in_folder("some/front.csv"), 1 << 24, &front, &length, NULL), TN_OK);
-    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
-        json_t *told = test_program_json(0, "recommend", test_in_folder("some"), "--by", by[i], "--thin",
+    for (size_t i = 0; i < sizeof key / sizeof *key; i++) {
+        json_t *told = test_program_json(0, "recommend", test_in_folder("some"), "--by", key[i], "--thin",
                                          "0.1", "--json", NULL);
         assert_true(in_front(front, count(told, "design")));
-        assert_string_equal(json_string_value(member(told, "by")), by[i]);
+        assert_string_equal(json_string_value(member(told, "by")), key[i]);
         static const char *const lists[] = {"best", "thinned"};
         for (size_t l = 0; l < 2; l++) {
             const json_t *list = member(told, lists[l]);

@@ -88,9 +88,9 @@ static void needs_nothing_else(void **state) {
 static void numbers_are_those_of_the_front(void **state) {
     (void)state;
     char *page = read_text("report.html"), *file = read_text("swept/front.csv");
-    const char *at = strstr(page, "\"front\": ");
-    assert_non_null(at);
-    json_t *text = json_loads(at + strlen("\"front\": "), JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, NULL);
+    const char *cursor = strstr(page, "\"front\": ");
+    assert_non_null(cursor);
+    json_t *text = json_loads(cursor + strlen("\"front\": "), JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, NULL);
     assert_non_null(text);
     assert_string_equal(json_string_value(text), file);
     json_decref(text);
@@ -164,13 +164,14 @@ static void its_table_is_the_front(void **state) {
     assert_true(json_array_size(head) >= 5);
     for (size_t i = 1; i <= front.rows; i++) {
         json_t *row = json_array_get(table, i);
-        size_t at = 0;
-        while (at < front.rows && strcmp(text_at(at, 0), json_string_value(json_array_get(row, 0))) != 0)
-            at++;
-        assert_true(at < front.rows);
+        size_t index = 0;
+        while (index < front.rows &&
+               strcmp(text_at(index, 0), json_string_value(json_array_get(row, 0))) != 0)
+            index++;
+        assert_true(index < front.rows);
         for (size_t k = 0; k < json_array_size(head); k++)
             assert_string_equal(json_string_value(json_array_get(row, k)),
-                                text_at(at, column_of(json_string_value(json_array_get(head, k)))));
+                                text_at(index, column_of(json_string_value(json_array_get(head, k)))));
     }
     json_decref(table);
 }
@@ -193,9 +194,9 @@ static void the_keyboard_reaches_a_design(void **state) {
     bool there = false;
     for (int i = 0; i < 40 && !there; i++) {
         test_browser_press(browser, "Tab");
-        json_t *in = test_browser_value(browser, "document.activeElement.parentElement.id === 'scatter'");
-        there = json_is_true(in);
-        json_decref(in);
+        json_t *object = test_browser_value(browser, "document.activeElement.parentElement.id === 'scatter'");
+        there = json_is_true(object);
+        json_decref(object);
     }
     assert_true(there);
     char *x = words("document.getElementById('x').value"), *y = words("document.getElementById('y').value");
@@ -252,9 +253,9 @@ static void phone_and_paper(void **state) {
 /* The text of a column in the data of a page about one design. */
 static char *own_text(const char *file, const char *name) {
     char *page = read_text(file);
-    const char *at = strstr(page, "\"texts\": ");
-    assert_non_null(at);
-    json_t *texts = json_loads(at + strlen("\"texts\": "), JSON_DISABLE_EOF_CHECK, NULL);
+    const char *cursor = strstr(page, "\"texts\": ");
+    assert_non_null(cursor);
+    json_t *texts = json_loads(cursor + strlen("\"texts\": "), JSON_DISABLE_EOF_CHECK, NULL);
     assert_int_equal(json_array_size(texts), front.columns);
     char *text = strdup(json_string_value(json_array_get(texts, column_of(name))));
     json_decref(texts);

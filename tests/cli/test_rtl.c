@@ -103,9 +103,9 @@ static void simulation(void **state) {
     json_t *answer = test_program_json(0, "rtl", test_source("tests/cli/data/small-layer.yaml"), "--layer",
                                        "head", "-o", folder, "--update", "--simulate", "--json", NULL);
     uint64_t predicted = 0, simulated = 0;
-    size_t at;
+    size_t index;
     json_t *operation;
-    json_array_foreach(json_object_get(answer, "operations"), at, operation) {
+    json_array_foreach(json_object_get(answer, "operations"), index, operation) {
         assert_int_equal(number(operation, "cycles_predicted"), number(operation, "cycles_simulated"));
         predicted += number(operation, "cycles_predicted");
         simulated += number(operation, "cycles_simulated");
@@ -124,9 +124,9 @@ static void simulation(void **state) {
     }
     static const char *const resources[] = {"lut", "ff", "dsp", "bram18", "uram", "lutram"};
     for (size_t i = 0; i < sizeof resources / sizeof *resources; i++) {
-        json_t *of = json_object_get(json_object_get(answer, "resources"), resources[i]);
-        (void)number(of, "predicted");
-        assert_null(json_object_get(of, "synthesised")); /* nothing was synthesised */
+        json_t *object = json_object_get(json_object_get(answer, "resources"), resources[i]);
+        (void)number(object, "predicted");
+        assert_null(json_object_get(object, "synthesised")); /* nothing was synthesised */
     }
     snprintf(path, sizeof path, "%s/report.json", folder);
     json_t *report = json_load_file(path, 0, NULL);

@@ -46,7 +46,7 @@ static void worked_numbers(void **state) {
     (void)state;
     static const struct {
         const char *question, *answer;
-        double value, within;
+        double value, tolerance;
     } cases[] = {
         {"fast --group 16 --exponent 3 --mantissa 2", "group_bits", 51, 0},
         {"fast --group 16 --exponent 3 --mantissa 4", "group_bits", 99, 0},
@@ -82,7 +82,7 @@ static void worked_numbers(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *json = ask(cases[i].question), *value = json_object_get(json, cases[i].answer);
-        if (!json_is_number(value) || fabs(json_number_value(value) - cases[i].value) > cases[i].within)
+        if (!json_is_number(value) || fabs(json_number_value(value) - cases[i].value) > cases[i].tolerance)
             fail_msg("%s: %s is %g", cases[i].question, cases[i].answer, json_number_value(value));
         assert_true(json_is_string(json_object_get(json, "source")));
         json_decref(json);
@@ -245,9 +245,9 @@ static void quantised_files(void **state) {
 static void listed_with_sources(void **state) {
     (void)state;
     json_t *json = test_program_json(0, "list", "techniques", "--json", NULL), *row;
-    size_t at, asked = 0;
+    size_t index, asked = 0;
     bool write_back = false;
-    json_array_foreach(json_object_get(json, "techniques"), at, row) {
+    json_array_foreach(json_object_get(json, "techniques"), index, row) {
         const char *name = json_string_value(json_object_get(row, "name")),
                    *use = json_string_value(json_object_get(row, "use"));
         assert_non_null(name);

@@ -119,9 +119,9 @@ static void a_model_that_is_run(void **state) {
         json_t *answer = test_program_json(0, "validate", "atis-2enc", "--set", "phase=inference", "--set",
                                            flows[i], "--set", "sequence=4", "--quiet", "--json", NULL),
                *row;
-        size_t at;
+        size_t index;
         assert_true(check_rows(answer, true) >= 8);
-        json_array_foreach(json_object_get(answer, "checks"), at, row)
+        json_array_foreach(json_object_get(answer, "checks"), index, row)
             assert_string_equal(json_string_value(json_object_get(row, "phase")), "forward");
         json_decref(answer);
     }

@@ -22,16 +22,16 @@ static void products_of_every_orientation(void **state) {
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         size_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
         double *a = test_normal(s, m * k), *b = test_normal(s + 99, k * n), *c = test_zeros(m * n);
-        double *at = test_transpose(m, k, a), *bt = test_transpose(k, n, b),
+        double *element = test_transpose(m, k, a), *bt = test_transpose(k, n, b),
                *expected = test_multiply(m, n, k, a, b);
         for (int way = 0; way < 4; way++) {
-            tn_dense_multiply(way & 1, way & 2, m, n, k, way & 1 ? at : a, way & 2 ? bt : b, c);
+            tn_dense_multiply(way & 1, way & 2, m, n, k, way & 1 ? element : a, way & 2 ? bt : b, c);
             assert_true(test_distance(c, expected, m * n) <= 1e-26 * test_squares(expected, m * n));
         }
         free(a);
         free(b);
         free(c);
-        free(at);
+        free(element);
         free(bt);
         free(expected);
     }
@@ -100,14 +100,14 @@ static void reduction_keeps_rows_angles(void **state) {
         size_t p = sizes[i][0], q = sizes[i][1];
         double *a = test_normal(i, p * q), *l = test_zeros(p * p);
         assert_int_equal(tn_dense_reduce(p, q, a, l, &error), TN_OK);
-        double *at = test_transpose(p, q, a), *lt = test_transpose(p, p, l);
-        double *expected = test_multiply(p, p, q, a, at), *gram = test_multiply(p, p, p, l, lt);
+        double *element = test_transpose(p, q, a), *lt = test_transpose(p, p, l);
+        double *expected = test_multiply(p, p, q, a, element), *gram = test_multiply(p, p, p, l, lt);
         assert_true(test_distance(gram, expected, p * p) <= 1e-26 * test_squares(expected, p * p));
         for (size_t x = 0; x < p; x++)
             for (size_t y = x + 1; y < p; y++) assert_true(l[x * p + y] == 0);
         free(a);
         free(l);
-        free(at);
+        free(element);
         free(lt);
         free(expected);
         free(gram);

@@ -158,7 +158,7 @@ static void tails_are_kept_or_refused(void **state) {
             if (met)
                 assert_true(train.squared_loss <= tolerance * tolerance * train.squared_norm * (1 + 1e-12));
             if (!met)
-                assert_true(halves.beyond > tolerance * tolerance * halves.squared_norm / (double)bonds);
+                assert_true(halves.tail_norm > tolerance * tolerance * halves.squared_norm / (double)bonds);
             tn_train_free(&train);
         }
         tn_middle_cut_free(&halves);

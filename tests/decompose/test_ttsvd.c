@@ -196,8 +196,8 @@ static void check_row(const reference *r, const tn_csv *csv, size_t row, bool by
     tn_train train;
     assert_int_equal(tn_train_decompose(tensor, mode, modes, &rule, &train, &error), TN_OK);
     char ranks[256] = "";
-    for (size_t k = 0, at = 0; k <= modes; k++)
-        at += (size_t)snprintf(ranks + at, sizeof ranks - at, k ? " %d" : "%d", (int)train.rank[k]);
+    for (size_t k = 0, index = 0; k <= modes; k++)
+        index += (size_t)snprintf(ranks + index, sizeof ranks - index, k ? " %d" : "%d", (int)train.rank[k]);
     assert_string_equal(ranks, tn_csv_at(csv, row, column[1])->text);
     assert_int_equal(tn_train_parameters(&train, &parameters, &error), TN_OK);
     assert_int_equal(tn_csv_count(csv, row, column[2], 1, UINT64_MAX, &expected_parameters, &error), TN_OK);

@@ -14,23 +14,25 @@
 #include <string.h>
 
 /* Puts every element of a slice into its row, bank and place in the word; how many places that takes, and how many rows. */
-static void play(const tn_array_layout *of, uint64_t elements) {
-    uint64_t word = of->row_elements / of->banks, rows = of->depth / of->slices, at[64] = {0};
-    unsigned char *taken = calloc(rows * of->row_elements, 1);
+static void play(const tn_array_layout *layout, uint64_t elements) {
+    uint64_t word = layout->row_elements / layout->banks, rows = layout->depth / layout->slices,
+             entry[64] = {0};
+    unsigned char *taken = calloc(rows * layout->row_elements, 1);
     for (uint64_t e = 0; e < elements; e++) {
         uint64_t row = 0, bank = 0, place = 0;
-        for (uint32_t k = 0; k < of->axes; k++) {
-            uint64_t c = at[k] / of->word[k], words = (of->size[k] + of->word[k] - 1) / of->word[k];
-            row = row * ((words + of->divide[k] - 1) / of->divide[k]) + c / of->divide[k];
-            bank += of->skew[k] * c;
-            place = place * of->word[k] + at[k] % of->word[k];
+        for (uint32_t k = 0; k < layout->axes; k++) {
+            uint64_t c = entry[k] / layout->word[k],
+                     words = (layout->size[k] + layout->word[k] - 1) / layout->word[k];
+            row = row * ((words + layout->divide[k] - 1) / layout->divide[k]) + c / layout->divide[k];
+            bank += layout->skew[k] * c;
+            place = place * layout->word[k] + entry[k] % layout->word[k];
         }
-        bank %= of->banks;
+        bank %= layout->banks;
         assert_true(row < rows && place < word);
-        unsigned char *here = &taken[(row * of->banks + bank) * word + place];
-        if (*here) fail_msg("%s: two elements in one place", of->name);
+        unsigned char *here = &taken[(row * layout->banks + bank) * word + place];
+        if (*here) fail_msg("%s: two elements in one place", layout->name);
         *here = 1;
-        for (uint32_t k = of->axes; k-- > 0 && ++at[k] == of->size[k];) at[k] = 0;
+        for (uint32_t k = layout->axes; k-- > 0 && ++entry[k] == layout->size[k];) entry[k] = 0;
     }
     free(taken);
 }
@@ -56,23 +58,23 @@ static void check_places(const char *keys) {
         assert_int_equal(tn_plan_lay(workload, plan, &build, NULL), TN_OK);
         assert_int_equal(tn_array_layouts_tell(workload, plan, &arena, &layout, NULL), TN_OK);
         for (uint32_t a = 0; a < step.arrays; a++) {
-            const tn_array_layout *of = &layout[a];
+            const tn_array_layout *array_layout = &layout[a];
             uint64_t slice = 1;
-            assert_true(of->axes > 0 || step.array[a].elements == 1);
-            for (uint32_t k = 0; k < of->axes; k++) slice *= of->size[k];
-            assert_int_equal(slice * of->slices, step.array[a].elements);
-            assert_true(of->padded_elements >= step.array[a].elements);
-            if (plan->laid->depth[a]) assert_true(of->depth <= plan->laid->depth[a]);
-            play(of, slice);
-            for (uint32_t i = 0; i < of->uses; i++)
-                if (strcmp(of->use[i].as, "left") == 0) blocks += of->use[i].blocks;
+            assert_true(array_layout->axes > 0 || step.array[a].elements == 1);
+            for (uint32_t k = 0; k < array_layout->axes; k++) slice *= array_layout->size[k];
+            assert_int_equal(slice * array_layout->slices, step.array[a].elements);
+            assert_true(array_layout->padded_elements >= step.array[a].elements);
+            if (plan->laid->depth[a]) assert_true(array_layout->depth <= plan->laid->depth[a]);
+            play(array_layout, slice);
+            for (uint32_t i = 0; i < array_layout->uses; i++)
+                if (strcmp(array_layout->use[i].operand, "left") == 0) blocks += array_layout->use[i].blocks;
         }
         for (uint32_t i = 0; i < step.operations; i++) {
-            const tn_operation *of = &step.operation[i];
-            const tn_program *program = step.layer[of->layer].program;
-            if (of->kind != TN_OP_PRODUCT || !of->program_step) continue;
+            const tn_operation *operation = &step.operation[i];
+            const tn_program *program = step.layer[operation->layer].program;
+            if (operation->kind != TN_OP_PRODUCT || !operation->program_step) continue;
             const tn_product_layout *product =
-                &plan->laid->layer[of->layer]->product[of->program_step - program->step];
+                &plan->laid->layer[operation->layer]->product[operation->program_step - program->step];
             issues += product->tiles * product->terms;
         }
         assert_int_equal(blocks, issues);

@@ -140,13 +140,13 @@ static void voltage_follows_the_deadline(void **state) {
         const char *const set[] = {forward, deadline, "dvfs.least_V=0.5"};
         snprintf(deadline, sizeof deadline, "dvfs.deadline_us=%.17g", times * needed_us);
         const design slow = priced(set, 3);
-        double seconds = 1e-6 * needed_us * fmax(times, 1), at = fmax(fmin(1, 1 / times), 0.5 / volts);
+        double seconds = 1e-6 * needed_us * fmax(times, 1), point = fmax(fmin(1, 1 / times), 0.5 / volts);
         assert_true(fabs(slow.price.seconds_per_step - seconds) < 1e-12);
-        assert_true(fabs(slow.price.static_joules_per_step - device->energy.static_W.value * at * seconds) <
-                    1e-9);
+        assert_true(
+            fabs(slow.price.static_joules_per_step - device->energy.static_W.value * point * seconds) < 1e-9);
         double one = slow.price.joules_per_step - slow.price.static_joules_per_step,
                other = whole.price.joules_per_step - whole.price.static_joules_per_step;
-        assert_true(one <= other + 1e-15 && one >= other * at * at - 1e-12);
+        assert_true(one <= other + 1e-15 && one >= other * point * point - 1e-12);
     }
 }
 

@@ -43,13 +43,14 @@ static design priced(const char *const *set, size_t sets, tn_arena *arena) {
     return made;
 }
 
-static void check_state(const design *of, const tn_technique_price *line, bool behind) {
+static void check_state(const design *sample, const tn_technique_price *line, bool trailing) {
     const tn_change *change[] = {&line->macs, &line->saved_bytes, &line->peak_bytes, &line->cycles_per_step};
-    const uint64_t expected[] = {of->macs, of->step.activation_bytes, of->step.peak_bytes,
-                                 of->price.cycles_per_step};
-    for (int i = 0; i < 4; i++) assert_int_equal(behind ? change[i]->after : change[i]->before, expected[i]);
-    double joules = behind ? line->joules_per_step.after : line->joules_per_step.before;
-    assert_true(joules == of->price.joules_per_step);
+    const uint64_t expected[] = {sample->macs, sample->step.activation_bytes, sample->step.peak_bytes,
+                                 sample->price.cycles_per_step};
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(trailing ? change[i]->after : change[i]->before, expected[i]);
+    double joules = trailing ? line->joules_per_step.after : line->joules_per_step.before;
+    assert_true(joules == sample->price.joules_per_step);
 }
 
 /* Keys in the order in which the list has their techniques. */
@@ -82,12 +83,12 @@ static void every_line_is_one_key_more(void **state) {
         const tn_design whole = {.model = model, .device = device, .build = build};
         assert_int_equal(tn_technique_prices(&whole, cache, &arena, &line, &lines, NULL), TN_OK);
         assert_int_equal(lines, sets - 1);
-        design at = priced(lists[l].set, 1, &arena);
+        design sample = priced(lists[l].set, 1, &arena);
         for (uint32_t i = 0; i < lines; i++) {
             assert_string_equal(line[i].name, lists[l].name[i]);
-            check_state(&at, &line[i], false);
-            at = priced(lists[l].set, i + 2, &arena);
-            check_state(&at, &line[i], true);
+            check_state(&sample, &line[i], false);
+            sample = priced(lists[l].set, i + 2, &arena);
+            check_state(&sample, &line[i], true);
         }
         tn_program_cache_free(cache);
         tn_arena_free(&arena);

@@ -106,18 +106,18 @@ static void keys_count_where_they_bear(void **state) {
 
 static void keys_without_effect_are_none(void **state) {
     (void)state;
-    tn_build build, of;
+    tn_build build, this_build;
     assert_int_equal(decode("{blocks: 9, off_chip_tile_bytes: 7}", &build, NULL), TN_OK);
-    of = tn_build_effective(&build);
-    assert_int_equal(of.blocks, 1);
-    assert_int_equal(of.off_chip_tile_bytes, 0);
-    assert_int_equal(of.vector_units, TN_UNITS_SHARED);
+    this_build = tn_build_effective(&build);
+    assert_int_equal(this_build.blocks, 1);
+    assert_int_equal(this_build.off_chip_tile_bytes, 0);
+    assert_int_equal(this_build.vector_units, TN_UNITS_SHARED);
     build.schedule = TN_SCHEDULE_PIPELINED;
     build.off_chip_over_bytes = 1;
-    of = tn_build_effective(&build);
-    assert_int_equal(of.blocks, 9);
-    assert_int_equal(of.off_chip_tile_bytes, 7);
-    assert_int_equal(of.vector_units, TN_UNITS_OWN);
+    this_build = tn_build_effective(&build);
+    assert_int_equal(this_build.blocks, 9);
+    assert_int_equal(this_build.off_chip_tile_bytes, 7);
+    assert_int_equal(this_build.vector_units, TN_UNITS_OWN);
 }
 
 int main(void) {

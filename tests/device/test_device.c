@@ -205,13 +205,13 @@ static void sets(void **state) {
 static const char *write_file(const char *name, const char *text) {
     static char path[4][256];
     static unsigned next;
-    char *at = path[next++ % 4];
-    snprintf(at, sizeof path[0], "%s/%s", test_folder, name);
-    FILE *file = fopen(at, "w");
+    char *cursor = path[next++ % 4];
+    snprintf(cursor, sizeof path[0], "%s/%s", test_folder, name);
+    FILE *file = fopen(cursor, "w");
     assert_non_null(file);
     fputs(text, file);
     fclose(file);
-    return at;
+    return cursor;
 }
 
 static const char small[] =

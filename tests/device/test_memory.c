@@ -145,7 +145,7 @@ static void hls_reports_oracle(void **state) {
     static const char *const names[] = {"device", "words", "bits", "bram18"};
     tn_arena arena = {0};
     tn_csv csv;
-    size_t column[4], at = 0;
+    size_t column[4], index = 0;
     assert_int_equal(tn_csv_load(path, &arena, &csv, NULL), TN_OK);
     assert_int_equal(tn_csv_columns(&csv, names, 4, false, column, NULL), TN_OK);
     for (size_t row = 0; row < csv.rows; row++) {
@@ -155,13 +155,13 @@ static void hls_reports_oracle(void **state) {
             assert_int_equal(tn_csv_count(&csv, row, column[1 + i], 0, UINT64_MAX, &value[i], NULL), TN_OK);
         bool ultrascale_plus = strncmp(device, "xck", 3) == 0 || strncmp(device, "xczu", 4) == 0;
         if (!ultrascale_plus || value[2] == 0) continue;
-        assert_true(at < TEST_REPORTS);
-        assert_int_equal(test_reports[at].words, value[0]);
-        assert_int_equal(test_reports[at].bits, value[1]);
-        assert_int_equal(test_reports[at].bram18, value[2]);
-        at++;
+        assert_true(index < TEST_REPORTS);
+        assert_int_equal(test_reports[index].words, value[0]);
+        assert_int_equal(test_reports[index].bits, value[1]);
+        assert_int_equal(test_reports[index].bram18, value[2]);
+        index++;
     }
-    assert_int_equal(at, TEST_REPORTS);
+    assert_int_equal(index, TEST_REPORTS);
     tn_arena_free(&arena);
 }
 

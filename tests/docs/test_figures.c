@@ -47,10 +47,10 @@ typedef struct table {
     const json_t *first; /* row's answer */
 } table;
 
-static void copy(char *into, size_t size, const char *from, size_t length) {
+static void copy(char *target, size_t size, const char *source, size_t length) {
     assert_true(length < size);
-    memcpy(into, from, length);
-    into[length] = '\0';
+    memcpy(target, source, length);
+    target[length] = '\0';
 }
 
 static const json_t *ask(const char *command) {
@@ -71,15 +71,15 @@ static const json_t *ask(const char *command) {
 
 static double number_at(const json_t *said, const char *path, size_t length) {
     char name[TEXT_MOST];
-    const json_t *at = said;
-    for (size_t from = 0, size; from < length; from += size + 1) {
-        size = strcspn(path + from, ". ");
-        if (from + size > length) size = length - from;
-        copy(name, sizeof name, path + from, size);
-        at = json_object_get(at, name);
+    const json_t *object = said;
+    for (size_t start = 0, size; start < length; start += size + 1) {
+        size = strcspn(path + start, ". ");
+        if (start + size > length) size = length - start;
+        copy(name, sizeof name, path + start, size);
+        object = json_object_get(object, name);
     }
-    if (!json_is_number(at)) fail_msg("no number %.*s", (int)length, path);
-    return json_number_value(at);
+    if (!json_is_number(object)) fail_msg("no number %.*s", (int)length, path);
+    return json_number_value(object);
 }
 
 /* PATH [+ PATH].. [/ NUMBER] */
@@ -134,10 +134,10 @@ static void put_figure(tn_buffer *out, const table *t, const json_t *said, const
 static const json_t *ask_row(table *t, const char *cell) {
     char command[2 * TEXT_MOST], one[TEXT_MOST];
     size_t length = (size_t)snprintf(command, sizeof command, "%s", t->command);
-    for (const char *at = strchr(cell, '`'); at; at = strchr(at, '`')) {
-        size_t size = strcspn(++at, "`");
-        copy(one, sizeof one, at, size);
-        at += size + (at[size] == '`');
+    for (const char *cursor = strchr(cell, '`'); cursor; cursor = strchr(cursor, '`')) {
+        size_t size = strcspn(++cursor, "`");
+        copy(one, sizeof one, cursor, size);
+        cursor += size + (cursor[size] == '`');
         if (!strchr(one, '=')) continue;
         length += (size_t)snprintf(command + length, sizeof command - length, " --set '%s'", one);
         assert_true(length < sizeof command);
@@ -150,11 +150,11 @@ static const json_t *ask_row(table *t, const char *cell) {
 static void check_row(table *t, const char *line, tn_buffer *out) {
     char cell[COLUMNS_MOST + 1][TEXT_MOST];
     int cells = 0;
-    for (const char *at = line + 1; *at; at += *at == '|') {
-        size_t size = strcspn(at, "|");
+    for (const char *cursor = line + 1; *cursor; cursor += *cursor == '|') {
+        size_t size = strcspn(cursor, "|");
         assert_true(cells <= COLUMNS_MOST);
-        copy(cell[cells++], TEXT_MOST, at, size);
-        at += size;
+        copy(cell[cells++], TEXT_MOST, cursor, size);
+        cursor += size;
     }
     if (cells != t->columns + 1)
         fail_msg("%s: %d cells, %d were announced: %s", t->page, cells, t->columns + 1, line);
@@ -182,26 +182,26 @@ static void check_row(table *t, const char *line, tn_buffer *out) {
 }
 
 /* Reads one line of the page and goes behind it; false at the end. */
-static bool next_line(const char **at, char *line, size_t size) {
-    if (!**at) return false;
-    size_t length = strcspn(*at, "\n");
-    copy(line, size, *at, length);
-    *at += length + ((*at)[length] == '\n');
+static bool next_line(const char **cursor, char *line, size_t size) {
+    if (!**cursor) return false;
+    size_t length = strcspn(*cursor, "\n");
+    copy(line, size, *cursor, length);
+    *cursor += length + ((*cursor)[length] == '\n');
     return true;
 }
 
-static void check_table(table *t, const char **at, tn_buffer *out) {
+static void check_table(table *t, const char **cursor, tn_buffer *out) {
     char line[2 * TEXT_MOST];
     int head = 2; /* its titles and the rule below them */
     tables++;
-    while (next_line(at, line, sizeof line) && strcmp(line, "-->") != 0) {
+    while (next_line(cursor, line, sizeof line) && strcmp(line, "-->") != 0) {
         assert_true(t->columns < COLUMNS_MOST);
         copy(t->column[t->columns++], TEXT_MOST, line, strlen(line));
         tn_buffer_format(out, "%s\n", line);
     }
     tn_buffer_format(out, "%s\n", line);
-    while (**at == '|') {
-        next_line(at, line, sizeof line);
+    while (**cursor == '|') {
+        next_line(cursor, line, sizeof line);
         if (head-- > 0)
             tn_buffer_format(out, "%s\n", line);
         else
@@ -212,29 +212,29 @@ static void check_table(table *t, const char **at, tn_buffer *out) {
 /* The line of a text that begins with the same word, without its end. */
 static const char *line_like(const char *text, const char *line, size_t *length) {
     size_t word = strcspn(line, " ");
-    for (const char *at = text; *at; at += *length + (at[*length] == '\n')) {
-        *length = strcspn(at, "\n");
-        if (strncmp(at, line, word) == 0 && strcspn(at, " \n") == word) return at;
+    for (const char *cursor = text; *cursor; cursor += *length + (cursor[*length] == '\n')) {
+        *length = strcspn(cursor, "\n");
+        if (strncmp(cursor, line, word) == 0 && strcspn(cursor, " \n") == word) return cursor;
     }
     return NULL;
 }
 
 /* A command and, behind an empty line, some of the lines that it prints. */
-static void check_listing(const char *page, const char **at, tn_buffer *out) {
+static void check_listing(const char *page, const char **cursor, tn_buffer *out) {
     static const char program[] = "    tenfold ";
     char line[2 * TEXT_MOST], command[3 * TEXT_MOST];
-    next_line(at, line, sizeof line);
+    next_line(cursor, line, sizeof line);
     if (strncmp(line, program, sizeof program - 1) != 0) fail_msg("%s: no command: %s", page, line);
     tn_buffer_format(out, "%s\n\n", line);
     snprintf(command, sizeof command, "\"$TENFOLD\" %s", line + sizeof program - 1);
     test_run run = test_shell(command);
     assert_int_equal(run.status, 0);
-    assert_int_equal(**at, '\n');
-    ++*at;
+    assert_int_equal(**cursor, '\n');
+    ++*cursor;
     listings++;
-    while (strncmp(*at, "    ", 4) == 0) {
+    while (strncmp(*cursor, "    ", 4) == 0) {
         size_t length = 0;
-        next_line(at, line, sizeof line);
+        next_line(cursor, line, sizeof line);
         const char *said = line_like(run.out, line + 4, &length);
         if (!said) {
             fail_msg("%s: %s\nprints nothing like %s", page, command, line);
@@ -254,15 +254,15 @@ static void check_page(const char *path, const char *name) {
     size_t length;
     tn_buffer out = {0};
     assert_int_equal(tn_file_read(path, 1 << 20, &text, &length, NULL), TN_OK);
-    const char *at = text;
+    const char *cursor = text;
     int before = wrong;
-    while (next_line(&at, line, sizeof line)) {
+    while (next_line(&cursor, line, sizeof line)) {
         tn_buffer_format(&out, "%s\n", line);
-        if (strcmp(line, "<!-- prints -->") == 0) check_listing(name, &at, &out);
+        if (strcmp(line, "<!-- prints -->") == 0) check_listing(name, &cursor, &out);
         if (strncmp(line, mark, sizeof mark - 1) != 0) continue;
         table t = {.page = name};
         copy(t.command, sizeof t.command, line + sizeof mark - 1, strlen(line) - (sizeof mark - 1));
-        check_table(&t, &at, &out);
+        check_table(&t, &cursor, &out);
     }
     assert_int_equal(out.status, TN_OK);
     if (wrong > before && getenv("TENFOLD_WRITE_PAGES"))

@@ -22,10 +22,10 @@ static int broken_links(const char *folder, const char *name, int *links) {
     int broken = 0;
     snprintf(path, sizeof path, "%s%s", folder, name);
     assert_int_equal(tn_file_read(test_source(path), 1 << 24, &text, &length, NULL), TN_OK);
-    for (char *at = text; (at = strstr(at, "](")); at += 2) {
-        size_t size = strcspn(at + 2, ")#");
-        if (size == 0 || strncmp(at + 2, "http", 4) == 0) continue;
-        snprintf(target, sizeof target, "%s%.*s", folder, (int)size, at + 2);
+    for (char *cursor = text; (cursor = strstr(cursor, "](")); cursor += 2) {
+        size_t size = strcspn(cursor + 2, ")#");
+        if (size == 0 || strncmp(cursor + 2, "http", 4) == 0) continue;
+        snprintf(target, sizeof target, "%s%.*s", folder, (int)size, cursor + 2);
         ++*links;
         if (access(test_source(target), R_OK) == 0) continue;
         print_error("%s: link to %s leads nowhere\n", path, target);

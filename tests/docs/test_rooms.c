@@ -44,13 +44,14 @@ static void read_source(const char *path, char **text) {
 static void read_rooms(void) {
     char *page;
     read_source("docs/README.md", &page);
-    const char *at = strstr(page, "## The rooms");
-    assert_non_null(at);
-    for (at = strstr(at, "\n| `"); at && rooms < ROOMS_MOST; at = strstr(at + 1, "\n| `")) {
-        size_t length = strcspn(at + 4, "`");
+    const char *cursor = strstr(page, "## The rooms");
+    assert_non_null(cursor);
+    for (cursor = strstr(cursor, "\n| `"); cursor && rooms < ROOMS_MOST;
+         cursor = strstr(cursor + 1, "\n| `")) {
+        size_t length = strcspn(cursor + 4, "`");
         assert_true(length < NAME_MOST);
-        memcpy(room[rooms++], at + 4, length);
-        if (strchr(at + 1, '\n') && strncmp(strchr(at + 1, '\n'), "\n| `", 4) != 0) break;
+        memcpy(room[rooms++], cursor + 4, length);
+        if (strchr(cursor + 1, '\n') && strncmp(strchr(cursor + 1, '\n'), "\n| `", 4) != 0) break;
     }
     tn_free(page);
     assert_true(rooms > 10);
@@ -63,17 +64,17 @@ static int read_includes(const char *path) {
     bool is_header = strstr(path, ".h") != NULL;
     const char *name = path + strlen("src/");
     int own = room_number(name), wrong = 0;
-    struct header *into = &header[headers];
+    struct header *fields = &header[headers];
     if (is_header) {
-        snprintf(into->name, sizeof into->name, "%.120s", name);
+        snprintf(fields->name, sizeof fields->name, "%.120s", name);
         headers++;
     }
-    for (const char *at = text; (at = strstr(at, "#include \"")); at++) {
+    for (const char *cursor = text; (cursor = strstr(cursor, "#include \"")); cursor++) {
         char included[NAME_MOST];
-        at += strlen("#include \"");
-        size_t length = strcspn(at, "\"");
+        cursor += strlen("#include \"");
+        size_t length = strcspn(cursor, "\"");
         assert_true(length < NAME_MOST);
-        snprintf(included, sizeof included, "%.*s", (int)length, at);
+        snprintf(included, sizeof included, "%.*s", (int)length, cursor);
         int other = room_number(included);
         if (other < 0 || other > own) {
             print_error("%s includes %s, %s\n", path, included,
@@ -81,8 +82,8 @@ static int read_includes(const char *path) {
             wrong++;
         }
         if (!is_header) continue;
-        assert_true(into->count < INCLUDES_MOST);
-        snprintf(into->included[into->count++], NAME_MOST, "%s", included);
+        assert_true(fields->count < INCLUDES_MOST);
+        snprintf(fields->included[fields->count++], NAME_MOST, "%s", included);
     }
     tn_free(text);
     return wrong;
@@ -120,18 +121,18 @@ static void includes_run_downwards(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-static int circles(struct header *of) {
+static int circles(struct header *fields) {
     int found = 0;
-    if (of->mark == 2) return 0;
-    if (of->mark == 1) {
-        print_error("a circle of headers comes back to %s\n", of->name);
+    if (fields->mark == 2) return 0;
+    if (fields->mark == 1) {
+        print_error("a circle of headers comes back to %s\n", fields->name);
         return 1;
     }
-    of->mark = 1;
-    for (int i = 0; i < of->count; i++)
+    fields->mark = 1;
+    for (int i = 0; i < fields->count; i++)
         for (int j = 0; j < headers; j++)
-            if (strcmp(header[j].name, of->included[i]) == 0) found += circles(&header[j]);
-    of->mark = 2;
+            if (strcmp(header[j].name, fields->included[i]) == 0) found += circles(&header[j]);
+    fields->mark = 2;
     return found;
 }
 
@@ -151,8 +152,8 @@ static void named_places_exist(void **state) {
     (void)state;
     read_source("docs/README.md", &page);
     for (size_t i = 0; i < sizeof tops / sizeof *tops; i++)
-        for (const char *at = page; (at = strstr(at, tops[i])); at++) {
-            snprintf(place, sizeof place, "%.*s", (int)strcspn(at + 1, "`"), at + 1);
+        for (const char *cursor = page; (cursor = strstr(cursor, tops[i])); cursor++) {
+            snprintf(place, sizeof place, "%.*s", (int)strcspn(cursor + 1, "`"), cursor + 1);
             if (strstr(place, "NAME")) continue;
             places++;
             if (access(test_source(place), R_OK) == 0) continue;

@@ -103,8 +103,8 @@ ssize_t read(int file, void *bytes, size_t room) {
     return fails(READ, failure) ? -1 : REAL(read)(file, bytes, room);
 }
 
-ssize_t pread(int file, void *bytes, size_t room, off_t at) {
-    return fails(READ, failure) ? -1 : REAL(pread)(file, bytes, room, at);
+ssize_t pread(int file, void *bytes, size_t room, off_t offset) {
+    return fails(READ, failure) ? -1 : REAL(pread)(file, bytes, room, offset);
 }
 
 struct dirent *readdir(DIR *folder) {

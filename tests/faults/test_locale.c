@@ -67,8 +67,8 @@ static void a_decimal_comma_changes_nothing(void **state) {
         if (a.status != 0 || b.status != 0) print_error("%s: %s%s\n", lines[i], a.err, b.err);
         assert_int_equal(a.status, 0);
         assert_int_equal(b.status, 0);
-        for (char *at = b.out; (at = strstr(at, other)); at += strlen(plain))
-            memcpy(at, plain, strlen(plain));
+        for (char *cursor = b.out; (cursor = strstr(cursor, other)); cursor += strlen(plain))
+            memcpy(cursor, plain, strlen(plain));
         assert_string_equal(a.out, b.out);
         test_run_free(&a);
         test_run_free(&b);

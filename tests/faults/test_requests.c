@@ -89,8 +89,9 @@ static long requests(int kind, const char *line, test_run *whole) {
 static void blank_times(char *text) {
     static const char *const marks[] = {"searched in", "\"seconds\":"};
     for (int i = 0; i < 2; i++)
-        for (char *at = text; (at = strstr(at, marks[i]));)
-            for (at += strlen(marks[i]); *at && *at != '\n' && *at != ','; at++) *at = ' ';
+        for (char *cursor = text; (cursor = strstr(cursor, marks[i]));)
+            for (cursor += strlen(marks[i]); *cursor && *cursor != '\n' && *cursor != ','; cursor++)
+                *cursor = ' ';
 }
 
 /* Blanks behind a time are of any number. */

@@ -37,7 +37,7 @@ static void groups_in_order_of_their_first_rows(void **state) {
     assert_string_equal(data.group[1].gpu, "B");
     assert_true(data.group[1].point[0].sparsity == 0.25);
     assert_string_equal(data.group[2].dataset, "E");
-    assert_int_equal(data.group[2].at.line, 5);
+    assert_int_equal(data.group[2].position.line, 5);
     assert_true(data.group[2].point[0].log_peak == 0);
 }
 

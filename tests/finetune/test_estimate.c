@@ -190,7 +190,7 @@ static void read_points(const tn_gpu_table *table) {
 
 static tn_finetune_estimate estimate(const measured *p, const tn_framework *framework, double spread,
                                      bool known) {
-    tn_finetune_estimate of;
+    tn_finetune_estimate finetune_estimate;
     tn_query_lengths lengths = {
         .median = p->median, .spread = p->alike || !known ? 0 : spread, .longest = INFINITY};
     tn_finetune_work work = {.model = p->model,
@@ -198,14 +198,14 @@ static tn_finetune_estimate estimate(const measured *p, const tn_framework *fram
                              .lengths = &lengths,
                              .lengths_known = known,
                              .active = p->active};
-    if (tn_finetune_estimate_step(&work, p->gpu, (uint64_t)p->batch, &of, &error) != TN_OK)
+    if (tn_finetune_estimate_step(&work, p->gpu, (uint64_t)p->batch, &finetune_estimate, &error) != TN_OK)
         fail_msg("%s", error.message);
-    return of;
+    return finetune_estimate;
 }
 
 static bool holds(const measured *p, const tn_framework *framework, bool known) {
-    tn_finetune_estimate of = estimate(p, framework, framework->unknown_spread, known);
-    return of.queries_per_s.low <= p->rate && p->rate <= of.queries_per_s.high;
+    tn_finetune_estimate finetune_estimate = estimate(p, framework, framework->unknown_spread, known);
+    return finetune_estimate.queries_per_s.low <= p->rate && p->rate <= finetune_estimate.queries_per_s.high;
 }
 
 /* Ranges hold 9 of 10 measured steps, whether lengths are known or only their median is. */
@@ -220,12 +220,12 @@ static void ranges_hold(void **state) {
         size_t published = 0, h200 = 0;
         double square = 0, worst = 1;
         for (size_t i = 0; i < points; i++) {
-            bool in = holds(&point[i], &table.framework, known);
+            bool inside = holds(&point[i], &table.framework, known);
             double off = log(estimate(&point[i], &table.framework, table.framework.unknown_spread, known)
                                  .queries_per_s.value /
                              point[i].rate);
-            published += in && !point[i].alike;
-            h200 += in && point[i].alike;
+            published += inside && !point[i].alike;
+            h200 += inside && point[i].alike;
             square += off * off / POINTS;
             worst = fmax(worst, exp(fabs(off)));
         }
@@ -276,17 +276,18 @@ static double misfit(const gsl_vector *x, void *params) {
 
 static tn_framework find_without(search *s) {
     const double start[] = {log(29), log(0.92), log(0.68), log(90)};
-    double at[4], step[] = {0.2, 0.2, 0.2, 0.2};
-    gsl_vector_view x = gsl_vector_view_array(at, 4), steps = gsl_vector_view_array(step, 4);
+    double element[4], step[] = {0.2, 0.2, 0.2, 0.2};
+    gsl_vector_view x = gsl_vector_view_array(element, 4), steps = gsl_vector_view_array(step, 4);
     gsl_multimin_function f = {misfit, 4, s};
-    memcpy(at, start, sizeof at);
-    gsl_multimin_fminimizer *of = gsl_multimin_fminimizer_alloc(gsl_multimin_fminimizer_nmsimplex2, 4);
-    assert_non_null(of);
-    assert_int_equal(gsl_multimin_fminimizer_set(of, &f, &x.vector, &steps.vector), 0);
-    for (int i = 0; i < 300 && gsl_multimin_fminimizer_size(of) > 1e-3; i++)
-        assert_int_equal(gsl_multimin_fminimizer_iterate(of), 0);
-    tn_framework found = framework_at(s, of->x);
-    gsl_multimin_fminimizer_free(of);
+    memcpy(element, start, sizeof element);
+    gsl_multimin_fminimizer *fminimizer =
+        gsl_multimin_fminimizer_alloc(gsl_multimin_fminimizer_nmsimplex2, 4);
+    assert_non_null(fminimizer);
+    assert_int_equal(gsl_multimin_fminimizer_set(fminimizer, &f, &x.vector, &steps.vector), 0);
+    for (int i = 0; i < 300 && gsl_multimin_fminimizer_size(fminimizer) > 1e-3; i++)
+        assert_int_equal(gsl_multimin_fminimizer_iterate(fminimizer), 0);
+    tn_framework found = framework_at(s, fminimizer->x);
+    gsl_multimin_fminimizer_free(fminimizer);
     return found;
 }
 
@@ -308,20 +309,20 @@ static void constants_of_other_gpus_hold(void **state) {
         s.tokens[i] = tn_query_lengths_padded(&lengths, point[i].batch);
     }
     for (size_t g = 0; g < table.count; g++) {
-        size_t count = 0, in[2] = {0};
+        size_t count = 0, input[2] = {0};
         s.left = &table.gpu[g];
         for (size_t i = 0; i < points; i++) count += point[i].gpu == s.left;
         if (count == 0) continue;
         tn_framework found = find_without(&s);
         for (size_t i = 0; i < points; i++)
             for (int known = 0; known < 2 && point[i].gpu == s.left; known++)
-                in[known] += holds(&point[i], &found, known);
+                input[known] += holds(&point[i], &found, known);
         print_message("%s: %.1f us, %.2f of the bandwidth, %.2f of the peak, %.0f rows; median known %zu, "
                       "lengths known %zu "
                       "of %zu\n",
                       s.left->name, found.host_us, found.bandwidth_share, found.compute_share,
-                      found.half_rate_rows, in[0], in[1], count);
-        for (int known = 0; known < 2; known++) held[known] += in[known];
+                      found.half_rate_rows, input[0], input[1], count);
+        for (int known = 0; known < 2; known++) held[known] += input[known];
     }
     print_message("%zu and %zu of %d\n", held[0], held[1], POINTS);
     assert_true(10 * held[0] >= 9 * POINTS && 10 * held[1] >= 9 * POINTS);
@@ -334,7 +335,7 @@ static void the_published_bill(void **state) {
     tn_language_model model;
     tn_query_lengths lengths = {.median = 79, .longest = INFINITY};
     tn_batch_interval batch;
-    tn_finetune_estimate of;
+    tn_finetune_estimate estimate;
     (void)state;
     assert_int_equal(tn_gpu_table_load(test_source("models/prices/gpus.yaml"), &arena, &table, &error),
                      TN_OK);
@@ -344,8 +345,8 @@ static void the_published_bill(void **state) {
         .model = &model, .framework = &table.framework, .lengths = &lengths, .active = 2, .queries = 15000};
     assert_int_equal(tn_finetune_largest_batch(&work, gpu->memory_GB, &batch, &error), TN_OK);
     assert_true(batch.low <= 17 && 17 <= batch.high);
-    assert_int_equal(tn_finetune_estimate_largest(&work, gpu, &batch, &of, &error), TN_OK);
-    tn_bill bill = tn_bill_of(gpu, (double)batch.value, of.queries_per_s);
+    assert_int_equal(tn_finetune_estimate_largest(&work, gpu, &batch, &estimate, &error), TN_OK);
+    tn_bill bill = tn_bill_of(gpu, (double)batch.value, estimate.queries_per_s);
     assert_int_equal(tn_bill_reckon(&bill, 15000, 10, &error), TN_OK);
     print_message("batch %d (%d to %d), %.2f $ (%.2f to %.2f)\n", (int)batch.value, (int)batch.low,
                   (int)batch.high, bill.usd.value, bill.usd.low, bill.usd.high);
@@ -376,22 +377,23 @@ static void estimates_are_monotone(void **state) {
                              .lengths_known = true};
     double rate = 0;
     for (uint64_t batch = 1; batch <= 64; batch *= 2) {
-        tn_finetune_estimate of, longer, all;
+        tn_finetune_estimate estimate, longer, all;
         tn_finetune_work other = work;
-        assert_int_equal(tn_finetune_estimate_step(&work, gpu, batch, &of, NULL), TN_OK);
+        assert_int_equal(tn_finetune_estimate_step(&work, gpu, batch, &estimate, NULL), TN_OK);
         other.lengths = &more;
         assert_int_equal(tn_finetune_estimate_step(&other, gpu, batch, &longer, NULL), TN_OK);
         other = work;
         other.model = &full;
         assert_int_equal(tn_finetune_estimate_step(&other, gpu, batch, &all, NULL), TN_OK);
-        assert_true(of.queries_per_s.low < of.queries_per_s.value &&
-                    of.queries_per_s.value < of.queries_per_s.high);
-        assert_true(of.queries_per_s.value >= rate);
+        assert_true(estimate.queries_per_s.low < estimate.queries_per_s.value &&
+                    estimate.queries_per_s.value < estimate.queries_per_s.high);
+        assert_true(estimate.queries_per_s.value >= rate);
         /* a host that launches adapters' kernels hides what the device takes, up to some batch */
-        assert_true(longer.seconds.value >= of.seconds.value);
+        assert_true(longer.seconds.value >= estimate.seconds.value);
         if (batch == 64)
-            assert_true(longer.seconds.value > of.seconds.value && all.seconds.value > of.seconds.value);
-        rate = of.queries_per_s.value;
+            assert_true(longer.seconds.value > estimate.seconds.value &&
+                        all.seconds.value > estimate.seconds.value);
+        rate = estimate.queries_per_s.value;
     }
 }
 
@@ -403,7 +405,7 @@ static void several_gpus(void **state) {
     tn_language_model model;
     tn_language_count count;
     tn_batch_interval one, shard;
-    tn_finetune_estimate alone, of;
+    tn_finetune_estimate alone, estimate;
     tn_query_lengths lengths = {.median = 512, .longest = INFINITY};
     (void)state;
     assert_int_equal(tn_gpu_table_load(test_source("models/prices/gpus.yaml"), &arena, &table, &error),
@@ -427,18 +429,18 @@ static void several_gpus(void **state) {
     double share = 1e9 * table.framework.bandwidth_share;
     for (uint64_t nodes = 1; nodes <= 4; nodes *= 2) {
         work.nodes = nodes;
-        assert_int_equal(tn_finetune_estimate_step(&work, gpu, 4, &of, &error), TN_OK);
+        assert_int_equal(tn_finetune_estimate_step(&work, gpu, 4, &estimate, &error), TN_OK);
         double bytes = 3 * (double)count.weight_bytes + (double)count.gradient_bytes, m = (double)nodes;
         double seconds =
             bytes / share * (7. / 8 / gpu->link_GBps + (m - 1) / m / (8 * table.framework.network_GBps));
-        assert_true(fabs(of.communication_s / seconds - 1) < 1e-9);
-        assert_true(of.seconds.value >= fmax(alone.seconds.value, seconds));
-        assert_true(of.seconds.value <= alone.seconds.value + seconds);
-        assert_true(of.seconds.low <= fmax(alone.seconds.value, seconds));
-        assert_true(of.seconds.high >= alone.seconds.value + seconds);
-        double rate = 8 * m * 4 / of.seconds.value;
-        assert_true(fabs(of.queries_per_s.value / rate - 1) < 1e-9);
-        assert_true(of.queries_per_s.low < rate && rate < of.queries_per_s.high);
+        assert_true(fabs(estimate.communication_s / seconds - 1) < 1e-9);
+        assert_true(estimate.seconds.value >= fmax(alone.seconds.value, seconds));
+        assert_true(estimate.seconds.value <= alone.seconds.value + seconds);
+        assert_true(estimate.seconds.low <= fmax(alone.seconds.value, seconds));
+        assert_true(estimate.seconds.high >= alone.seconds.value + seconds);
+        double rate = 8 * m * 4 / estimate.seconds.value;
+        assert_true(fabs(estimate.queries_per_s.value / rate - 1) < 1e-9);
+        assert_true(estimate.queries_per_s.low < rate && rate < estimate.queries_per_s.high);
     }
 }
 

@@ -49,18 +49,18 @@ static void law_comes_back(void **state) {
             if (b <= 16) add(b, 1, test_step_seconds(&laws[k], b, 1));
         }
         fit_step();
-        double worst = 0, beyond = 0;
+        double worst = 0, excess = 0;
         for (double b = 1; b <= 256; b *= 2)
             for (double s = 0.25; s <= 1; s += 0.25) {
                 double off = fabs(fitted(b, s) * test_step_seconds(&laws[k], b, s) / b - 1);
                 if (b <= 64)
                     worst = fmax(worst, off);
                 else
-                    beyond = fmax(beyond, off);
+                    excess = fmax(excess, off);
             }
         print_message("measured: %.2f %% off; batches up to 64: %.1f %%, up to 256: %.1f %%\n",
-                      100 * fit.relative_rmse, 100 * worst, 100 * beyond);
-        assert_true(fit.relative_rmse < 0.01 && worst < 0.04 && beyond < 0.1);
+                      100 * fit.relative_rmse, 100 * worst, 100 * excess);
+        assert_true(fit.relative_rmse < 0.01 && worst < 0.04 && excess < 0.1);
     }
 }
 
@@ -115,10 +115,10 @@ static void intervals_hold_what_follows_the_law(void **state) {
         for (size_t i = 0; i < count; i++) points[i].queries_per_s *= exp(0.02 * test_noise(&dice));
         fit_step();
         for (double b = 1; b <= 96; b *= 4) {
-            tn_finetune_interval at = tn_finetune_fitted(&fit, b, 0.25);
+            tn_finetune_interval interval = tn_finetune_fitted(&fit, b, 0.25);
             double truth = b / test_step_seconds(&law, b, 0.25) * exp(0.02 * test_noise(&dice));
-            held += at.low <= truth && truth <= at.high;
-            narrow += at.high / at.low < 1.3;
+            held += interval.low <= truth && truth <= interval.high;
+            narrow += interval.high / interval.low < 1.3;
             all++;
         }
     }
@@ -245,9 +245,9 @@ static void log_law_by_hand(void **state) {
     double half = 12.7062047361747 * sqrt(1.0 / 6 * 5 / 6);
     assert_true(fabs(fit.coefficient[TN_LOG_C4].high - fit.coefficient[TN_LOG_C4].value - half) < 1e-6);
     /* of the next run: the line's own variance and that of a run */
-    tn_finetune_interval at = tn_finetune_fitted(&fit, 4, 1);
-    assert_true(fabs(at.value - 11.0 / 3) < 1e-12);
-    assert_true(fabs(at.high - at.value - 12.7062047361747 * sqrt(1.0 / 18 + 1.0 / 6)) < 1e-6);
+    tn_finetune_interval interval = tn_finetune_fitted(&fit, 4, 1);
+    assert_true(fabs(interval.value - 11.0 / 3) < 1e-12);
+    assert_true(fabs(interval.high - interval.value - 12.7062047361747 * sqrt(1.0 / 18 + 1.0 / 6)) < 1e-6);
     /* C3 only scales C2 */
     tn_finetune_fit given = fit;
     assert_int_equal(tn_finetune_fit_points(points, count, TN_FINETUNE_LOG, 0, &fit, &error), TN_OK);
@@ -376,12 +376,12 @@ static void intervals_hold_the_next_run(void **state) {
                 if (i != left) rest[kept++] = group->point[i];
             assert_int_equal(tn_finetune_fit_points(rest, kept, TN_FINETUNE_STEP, 0, &fit, &error), TN_OK);
             const tn_finetune_point *p = &group->point[left];
-            tn_finetune_interval at = tn_finetune_fitted(&fit, p->batch, p->sparsity);
-            bool in = at.low <= p->queries_per_s && p->queries_per_s <= at.high;
+            tn_finetune_interval interval = tn_finetune_fitted(&fit, p->batch, p->sparsity);
+            bool inside = interval.low <= p->queries_per_s && p->queries_per_s <= interval.high;
             all++;
-            held += in;
+            held += inside;
             hard += is_hard;
-            hard_held += is_hard && in;
+            hard_held += is_hard && inside;
         }
     }
     print_message("%zu of %zu left out are held, %zu of the %zu\n", held, all, hard_held, hard);

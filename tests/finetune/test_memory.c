@@ -121,10 +121,10 @@ typedef tn_status work(tn_arena *arena, tn_error *error);
 static work *const works[] = {study, transfer, largest_batch};
 enum { WORKS = sizeof works / sizeof *works };
 
-static tn_status run(work *of) {
+static tn_status run(work *job) {
     tn_arena arena = {0};
     tn_error error = {0};
-    tn_status status = of(&arena, &error);
+    tn_status status = job(&arena, &error);
     tn_arena_free(&arena);
     if (status != TN_OK && status != TN_MEMORY) print_error("%d: %s\n", (int)status, error.message);
     return status;

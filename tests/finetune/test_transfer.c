@@ -84,11 +84,11 @@ static void one_gpu_leaves_the_exponents_open(void **state) {
     assert_false(tn_step_determined(&transfer.estimate, TN_STEP_PEAK_EXPONENT));
     assert_int_equal(tn_transfer_hold_out(&all, &table, &arena, &transfer, &errors, &count, &error), TN_OK);
     assert_int_equal(count, 0);
-    tn_finetune_interval at = tn_transfer_predict(&transfer, &gpus[2], 16, 1);
+    tn_finetune_interval interval = tn_transfer_predict(&transfer, &gpus[2], 16, 1);
     double truth = 16 / seconds_on(&gpus[2], 0.5, 0.8, 16, 1);
-    assert_true(at.high / at.low > 1.5 && at.low < truth && truth < at.high);
+    assert_true(interval.high / interval.low > 1.5 && interval.low < truth && truth < interval.high);
     tn_finetune_interval own = tn_transfer_predict(&transfer, &gpus[0], 16, 1);
-    assert_true(own.high / own.low < at.high / at.low);
+    assert_true(own.high / own.low < interval.high / interval.low);
 }
 
 /* What holding out says is what a fit to the others and a comparison say. */
@@ -141,9 +141,9 @@ static void a_new_gpu_is_held(void **state) {
                          TN_OK);
         for (size_t i = 0; i < group->count; i++) {
             const tn_finetune_point *p = &group->point[i];
-            tn_finetune_interval at = tn_transfer_predict(&transfer, gpu, p->batch, p->sparsity);
-            held += at.low <= p->queries_per_s && p->queries_per_s <= at.high;
-            widest = fmax(widest, at.high / at.low);
+            tn_finetune_interval interval = tn_transfer_predict(&transfer, gpu, p->batch, p->sparsity);
+            held += interval.low <= p->queries_per_s && p->queries_per_s <= interval.high;
+            widest = fmax(widest, interval.high / interval.low);
         }
         print_message("%s: %zu of %zu, the widest a factor of %.2f\n", group->gpu, held, group->count,
                       widest);

@@ -18,13 +18,13 @@ typedef struct {
 } least;
 
 static tn_status take(void *user, const tn_tree *tree, const tn_tree_cost *cost, tn_error *error) {
-    least *of = user;
-    uint32_t at = of->count < TN_CHEAPEST_MOST ? of->count++ : TN_CHEAPEST_MOST;
+    least *minima = user;
+    uint32_t index = minima->count < TN_CHEAPEST_MOST ? minima->count++ : TN_CHEAPEST_MOST;
     (void)tree;
     (void)error;
-    for (; at > 0 && of->macs[at - 1] > cost->macs; at--)
-        if (at < TN_CHEAPEST_MOST) of->macs[at] = of->macs[at - 1];
-    if (at < TN_CHEAPEST_MOST) of->macs[at] = cost->macs;
+    for (; index > 0 && minima->macs[index - 1] > cost->macs; index--)
+        if (index < TN_CHEAPEST_MOST) minima->macs[index] = minima->macs[index - 1];
+    if (index < TN_CHEAPEST_MOST) minima->macs[index] = cost->macs;
     return TN_OK;
 }
 

@@ -139,7 +139,7 @@ static void dominated_profiles_are_never_better(void **state) {
         tn_profile a = random_profile(&random, last, room[0]), b = random_profile(&random, last, room[1]);
         bool better = tn_profile_dominates(&a, &b), worse_somewhere = false;
         assert_true(tn_profile_dominates(&a, &a));
-        for (int beside = 0; beside < 20; beside++) {
+        for (int neighbours = 0; neighbours < 20; neighbours++) {
             tn_segment other_room[2 * MERGES_MOST];
             tn_profile other = random_profile(&random, 1 + test_random(&random) % 30, other_room);
             worse_somewhere |= joint_peak(&a, &other, 1) > joint_peak(&b, &other, 1);

@@ -49,9 +49,9 @@ static void worked_example(void **state) {
     }
 }
 
-static uint64_t product(const uint64_t *factor, uint32_t from, uint32_t to) {
+static uint64_t product(const uint64_t *factor, uint32_t begin, uint32_t end) {
     uint64_t value = 1;
-    for (uint32_t k = from; k < to; k++) value *= factor[k];
+    for (uint32_t k = begin; k < end; k++) value *= factor[k];
     return value;
 }
 

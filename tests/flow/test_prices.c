@@ -32,18 +32,18 @@ static void prices_of(const tn_network *network, const tn_tree *tree, uint64_t *
     for (uint32_t i = 0; i + 1 < n; i++) {
         tn_product_shape shape = {1, 1, 1, 1};
         for (uint32_t index = 0; index < network->indices; index++) {
-            bool on[3] = {false};
+            bool enabled[3] = {false};
             const uint32_t which[3] = {tree->merge[i].a, tree->merge[i].b, n + i};
             for (int k = 0; k < 3; k++)
                 for (uint32_t j = 0; j < tensor[which[k]].count; j++)
-                    on[k] |= tensor[which[k]].index[j] == index;
+                    enabled[k] |= tensor[which[k]].index[j] == index;
             uint64_t size = network->index_size[index];
-            if (!on[0] && !on[1]) continue;
-            if (!on[2])
+            if (!enabled[0] && !enabled[1]) continue;
+            if (!enabled[2])
                 shape.reduction *= size;
-            else if (on[0] && on[1])
+            else if (enabled[0] && enabled[1])
                 shape.batch *= size;
-            else if (on[0])
+            else if (enabled[0])
                 shape.rows *= size;
             else
                 shape.columns *= size;

@@ -79,20 +79,20 @@ static void every_objective_on_random_networks(void **state) {
                                     .most_size = 2 + (uint32_t)(seed % 17),
                                     .hyperedges = seed % 3 != 0};
         tn_network network = test_network(&kind, seed, &arena);
-        test_brute with = test_brute_force(&network, true), without = test_brute_force(&network, false);
+        test_brute changed = test_brute_force(&network, true), plain = test_brute_force(&network, false);
         tn_search_result result = best_of(&network, NULL, &arena);
-        if (result.cost.macs != with.least_macs) print_error("seed %d\n", (int)seed);
-        assert_int_equal(result.cost.macs, with.least_macs);
-        assert_true(result.exact && result.lower_bound == with.least_macs);
+        if (result.cost.macs != changed.least_macs) print_error("seed %d\n", (int)seed);
+        assert_int_equal(result.cost.macs, changed.least_macs);
+        assert_true(result.exact && result.lower_bound == changed.least_macs);
         tn_search_options no_outer = {.no_outer = true};
-        if (without.least_macs == UINT64_MAX) {
+        if (plain.least_macs == UINT64_MAX) {
             assert_int_equal(tn_search(&network, &no_outer, &arena, &result, NULL), TN_INPUT);
         } else {
             result = best_of(&network, &no_outer, &arena);
-            assert_int_equal(result.cost.macs, without.least_macs);
-            outer_wins += with.least_macs < without.least_macs;
+            assert_int_equal(result.cost.macs, plain.least_macs);
+            outer_wins += changed.least_macs < plain.least_macs;
         }
-        check_live(&network, &with, seed, &arena);
+        check_live(&network, &changed, seed, &arena);
         tn_arena_free(&arena);
     }
     assert_true(outer_wins > 40);

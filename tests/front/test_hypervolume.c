@@ -32,11 +32,11 @@ static double cells(const tn_archive *front, size_t objectives) {
     for (double x = least[0]; x < most[0]; x++)
         for (double y = least[1]; y < most[1]; y++)
             for (double z = objectives > 2 ? least[2] : 0; z < (objectives > 2 ? most[2] : 1); z++) {
-                bool in = false;
-                for (size_t i = 0; !in && i < front->count; i++)
-                    in = point[i].value[0] <= x && point[i].value[1] <= y &&
-                         (objectives < 3 || point[i].value[2] <= z);
-                covered += in;
+                bool inside = false;
+                for (size_t i = 0; !inside && i < front->count; i++)
+                    inside = point[i].value[0] <= x && point[i].value[1] <= y &&
+                             (objectives < 3 || point[i].value[2] <= z);
+                covered += inside;
                 all++;
             }
     return covered / all;
@@ -77,14 +77,14 @@ static void exact_volumes(void **state) {
                 point[i] = (double)gsl_rng_uniform_int(random, CELLS + 1) / CELLS;
             assert_int_equal(tn_wfg_volume(point, POINTS, axes, &volume, NULL), TN_OK);
             for (size_t cell = 0; cell < (size_t)all; cell++) {
-                bool in = false;
-                for (size_t i = 0; !in && i < POINTS; i++) {
+                bool inside = false;
+                for (size_t i = 0; !inside && i < POINTS; i++) {
                     size_t rest = cell;
-                    in = true;
+                    inside = true;
                     for (size_t k = 0; k < axes; k++, rest /= CELLS)
-                        in &= point[i * axes + k] <= (double)(rest % CELLS) / CELLS + 1e-9;
+                        inside &= point[i * axes + k] <= (double)(rest % CELLS) / CELLS + 1e-9;
                 }
-                covered += in;
+                covered += inside;
             }
             assert_true(fabs(volume - covered / all) < 1e-12);
         }

@@ -73,10 +73,10 @@ static tn_status check_request(void *request, int *answer, tn_error *error) {
     return TN_OK;
 }
 
-static void add_command(const tn_command *of) {
+static void add_command(const tn_command *this_command) {
     if (commands == COMMANDS_MOST) abort();
-    for (size_t i = 0; i < of->parts; i++) add_command(of->part[i]);
-    command[commands] = *of;
+    for (size_t i = 0; i < this_command->parts; i++) add_command(this_command->part[i]);
+    command[commands] = *this_command;
     command[commands].dispatch = NULL;
     command[commands].part = NULL;
     command[commands].parts = 0;

@@ -14,15 +14,16 @@ static void size_up(const tn_network *network) {
     tn_network_check(network, &error);
 }
 
-typedef tn_status size_reader(const char *sizes, tn_position at, tn_network *network, tn_error *error);
+typedef tn_status size_reader(const char *sizes, tn_position position, tn_network *network, tn_error *error);
 
 static void try_sizes(const char *expression, const char *sizes, size_reader *read) {
-    const tn_position at = {"fuzz", 1, 1};
+    const tn_position position = {"fuzz", 1, 1};
     tn_arena arena = {0};
     tn_network network;
     tn_error error;
-    if (tn_einsum_parse(expression, at, &arena, &network, &error) == TN_OK &&
-        read(sizes, at, &network, &error) == TN_OK && tn_einsum_sized(&network, at, &error) == TN_OK)
+    if (tn_einsum_parse(expression, position, &arena, &network, &error) == TN_OK &&
+        read(sizes, position, &network, &error) == TN_OK &&
+        tn_einsum_sized(&network, position, &error) == TN_OK)
         size_up(&network);
     tn_arena_free(&arena);
 }

@@ -54,8 +54,8 @@ static void make_whole(void) {
     atexit(remove_folder);
 }
 
-static void path_of(const char *of, size_t i, char path[128]) {
-    snprintf(path, 128, "%s/%s", of, names[i]);
+static void path_of(const char *owner, size_t i, char path[128]) {
+    snprintf(path, 128, "%s/%s", owner, names[i]);
 }
 
 static void put(size_t i, const void *data, size_t size) {
@@ -77,9 +77,9 @@ static void put_patched(size_t i, const uint8_t *data, size_t size) {
         put(i, NULL, 0);
         return;
     }
-    for (size_t at = 0; at + 4 <= size && length; at += 4)
-        file[(data[at] | (size_t)data[at + 1] << 8 | (size_t)data[at + 2] << 16) % length] =
-            (char)data[at + 3];
+    for (size_t index = 0; index + 4 <= size && length; index += 4)
+        file[(data[index] | (size_t)data[index + 1] << 8 | (size_t)data[index + 2] << 16) % length] =
+            (char)data[index + 3];
     put(i, file, length);
     free(file);
 }

@@ -24,28 +24,28 @@ static void check_search(const tn_network *network, tn_arena *arena) {
 }
 
 static void try_einsum(const char *text, tn_arena *arena) {
-    static const tn_position at = {.file = "fuzz", .line = 1, .column = 1};
+    static const tn_position position = {.file = "fuzz", .line = 1, .column = 1};
     const char *end = strchr(text, '\n');
     const char *expression = NULL;
     tn_network network;
     tn_error error;
     if (!end || tn_arena_copy_text(arena, text, (size_t)(end - text), &expression, &error) != TN_OK) return;
-    if (tn_einsum_parse(expression, at, arena, &network, &error) != TN_OK) return;
+    if (tn_einsum_parse(expression, position, arena, &network, &error) != TN_OK) return;
     bool json = end[1] == '{';
-    tn_status status = json ? tn_einsum_json_sizes(end + 1, at, &network, &error)
-                            : tn_einsum_sizes(end + 1, at, &network, &error);
+    tn_status status = json ? tn_einsum_json_sizes(end + 1, position, &network, &error)
+                            : tn_einsum_sizes(end + 1, position, &network, &error);
     if (status != TN_OK) return;
     if (tn_network_check(&network, &error) != TN_OK) abort();
     check_search(&network, arena);
 }
 
 static void try_layer(const char *text, tn_arena *arena) {
-    static const tn_position at = {.file = "fuzz", .line = 1, .column = 1};
+    static const tn_position position = {.file = "fuzz", .line = 1, .column = 1};
     tn_weight weight;
     tn_network network;
     tn_error error;
     uint64_t tokens;
-    if (tn_spec_parse(text, at, &weight, &tokens, &error) != TN_OK) return;
+    if (tn_spec_parse(text, position, &weight, &tokens, &error) != TN_OK) return;
     if (tn_weight_forward(&weight, tokens, arena, &network, &error) != TN_OK) abort();
     check_search(&network, arena);
 }

@@ -62,9 +62,9 @@ static long b_value(uint64_t k, uint64_t j) {
     return (long)(k * 5 + j * 11 + 1) % 19 - 9;
 }
 
-static long inner(const tn_dot *d, uint64_t i, uint64_t j, uint64_t from, uint64_t to) {
+static long inner(const tn_dot *d, uint64_t i, uint64_t j, uint64_t begin, uint64_t end) {
     long sum = 0;
-    for (uint64_t k = from; k < to && k < d->k; k++) sum += a_value(i, k) * b_value(k, j);
+    for (uint64_t k = begin; k < end && k < d->k; k++) sum += a_value(i, k) * b_value(k, j);
     return sum;
 }
 
@@ -76,8 +76,8 @@ static uint64_t levels(uint64_t lanes) {
 
 static group issue(const tn_dot *d, uint64_t number, uint64_t groups) {
     bool ikj = d->order == TN_DOT_IKJ;
-    uint64_t i = number / (groups * d->n), within = number % (groups * d->n);
-    uint64_t g = ikj ? within / d->n : within % groups, j = ikj ? within % d->n : within / groups;
+    uint64_t i = number / (groups * d->n), span = number % (groups * d->n);
+    uint64_t g = ikj ? span / d->n : span % groups, j = ikj ? span % d->n : span / groups;
     return (group){
         .arrives = number * d->interval_cycles + d->multiply_cycles + levels(d->lanes) * d->add_cycles,
         .slot = ikj ? j : 0,

@@ -116,7 +116,7 @@ static void devices_define_operators(void **state) {
     assert_non_null(strstr(error.message, "fp31"));
 }
 
-static tn_price priced(const char *products, const tn_device *on) {
+static tn_price priced(const char *products, const tn_device *this_device) {
     char set[64];
     const char *const sets[] = {set};
     tn_model *model;
@@ -127,7 +127,7 @@ static tn_price priced(const char *products, const tn_device *on) {
     assert_int_equal(tn_model_load("atis-2enc", sets, 1, &arena, &model, &error), TN_OK);
     const tn_step step = test_step_of(model, &arena);
     assert_int_equal(tn_build_decode(NULL, &arena, &build, &error), TN_OK);
-    assert_int_equal(tn_workload_prepare(&step, on, &arena, &workload, &error), TN_OK);
+    assert_int_equal(tn_workload_prepare(&step, this_device, &arena, &workload, &error), TN_OK);
     assert_int_equal(tn_price_step(workload, &build, &price, &error), TN_OK);
     return price;
 }
@@ -170,12 +170,12 @@ static void a_device_file_defines_operators(void **state) {
         assert_int_equal(lane.multiply.dsp, own[i].dsp);
         assert_int_equal(lane.multiply.lut, own[i].lut);
         assert_int_equal(lane.packed, own[i].packed);
-        const tn_price with = priced(own[i].products, mine), without = priced(own[i].products, device);
+        const tn_price changed = priced(own[i].products, mine), plain = priced(own[i].products, device);
         enum { LANES = 64 };
-        assert_int_equal((int64_t)with.used.dsp - (int64_t)without.used.dsp,
+        assert_int_equal((int64_t)changed.used.dsp - (int64_t)plain.used.dsp,
                          (int64_t)(LANES * lane.multiply.dsp / lane.packed) -
                              (int64_t)(LANES * usual.multiply.dsp / usual.packed));
-        assert_true(with.cycles_per_step > 0 && with.used.lut != without.used.lut);
+        assert_true(changed.cycles_per_step > 0 && changed.used.lut != plain.used.lut);
     }
 }
 

@@ -90,17 +90,17 @@ static void counts_that_overflow(void **state) {
 /* Staged whole, the model fits neither small board; in tiles it does. */
 static void tiles_make_a_model_fit(void **state) {
     static const struct {
-        const char *device, *over;
+        const char *device, *override;
         bool whole_fits;
     } board[] = {{"pynq-z2", "1024", false}, {"zcu104", "65536", false}, {"vck190", "65536", true}};
     (void)state;
     for (size_t i = 0; i < sizeof board / sizeof *board; i++)
         for (int tiled = 0; tiled < 2; tiled++) {
-            char over[64] = "build.off_chip_over_bytes=", tile[64];
-            strcat(over, board[i].over);
+            char override[64] = "build.off_chip_over_bytes=", tile[64];
+            strcat(override, board[i].override);
             strcpy(tile, tiled ? "build.off_chip_tile_bytes=16384" : "build.off_chip_tile_bytes=0");
             json_t *cost =
-                test_program_json(0, "cost", "encoder-512", "--device", board[i].device, "--set", over,
+                test_program_json(0, "cost", "encoder-512", "--device", board[i].device, "--set", override,
                                   "--set", tile, "--set", "build.rows=2", "--set", "build.columns=2", "--set",
                                   "build.reduction=2", "--set", "build.group=64", "--json", NULL);
             assert_int_equal(json_is_true(json_object_get(cost, "fits")), tiled || board[i].whole_fits);

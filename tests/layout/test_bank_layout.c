@@ -31,7 +31,7 @@ typedef struct {
 } place;
 
 typedef struct {
-    place *at;                   /* [elements]: where each element is stored */
+    place *location;             /* [elements]: where each element is stored */
     uint64_t *read_in;           /* [words by bank and address]: the issue that read it last */
     uint32_t *address, *waiting; /* [banks]: words stored; words asked for in an issue */
     uint64_t elements, banks, words, depth;
@@ -82,7 +82,7 @@ static void store(const tn_bank_layout *layout, memory *m) {
         for (uint32_t i = 0; i < layout->axes; i++)
             word =
                 word * ((layout->dims[i] + layout->word[i] - 1) / layout->word[i]) + x[i] / layout->word[i];
-        m->at[element] = of_word[word];
+        m->location[element] = of_word[word];
     }
     free(of_word);
 }
@@ -101,9 +101,9 @@ static uint64_t play_issue(const tn_bank_layout *layout, memory *m, const uint64
             element = element * layout->dims[i] + x[i];
         }
         if (inside) {
-            place at = m->at[element];
-            uint64_t *read_in = &m->read_in[at.bank * m->depth + at.address];
-            if (*read_in != issue && ++m->waiting[at.bank] > cycles) cycles++;
+            place location = m->location[element];
+            uint64_t *read_in = &m->read_in[location.bank * m->depth + location.address];
+            if (*read_in != issue && ++m->waiting[location.bank] > cycles) cycles++;
             *read_in = issue;
         }
         uint32_t axis = layout->axes;
@@ -151,16 +151,16 @@ static void ask_at_random(tn_bank_layout *layout, uint64_t *block) {
 }
 
 static memory make_memory(void) {
-    memory m = {.at = malloc(ELEMENTS_MOST * sizeof *m.at),
+    memory m = {.location = malloc(ELEMENTS_MOST * sizeof *m.location),
                 .read_in = malloc(8 * ROOM * sizeof *m.read_in),
                 .address = malloc(4096 * sizeof *m.address),
                 .waiting = malloc(4096 * sizeof *m.waiting)};
-    assert_true(m.at && m.read_in && m.address && m.waiting);
+    assert_true(m.location && m.read_in && m.address && m.waiting);
     return m;
 }
 
 static void free_memory(memory *m) {
-    free(m->at);
+    free(m->location);
     free(m->read_in);
     free(m->address);
     free(m->waiting);

@@ -98,53 +98,53 @@ static int kind_bit(const tn_product_layout *p, const int *groups, uint32_t inde
 
 /* Reads every block of the tensor, element by element: the words that each bank has of it. A block of a kind takes no
  * more cycles than the kind is said to, and some block as many. */
-static void play_tensor(const tn_tensor_layout *of, const tn_product_layout *p, const int *groups,
+static void play_tensor(const tn_tensor_layout *layout, const tn_product_layout *p, const int *groups,
                         const uint64_t *phases) {
     enum { SEEN_MOST = 4096 };
     uint64_t block[TN_LAYOUT_AXES], first[TN_LAYOUT_AXES] = {0}, most[TN_BLOCK_KINDS] = {0};
-    for (uint32_t i = 0; i < of->axes; i++) block[i] = edge_along(p, of->index[i]);
+    for (uint32_t i = 0; i < layout->axes; i++) block[i] = edge_along(p, layout->index[i]);
     for (;;) {
         uint64_t x[TN_LAYOUT_AXES], seen[SEEN_MOST], in_bank[TN_LAYOUT_BANKS_MOST] = {0}, count = 0,
                                                      cycles = 0;
         int kind = 0;
         memcpy(x, first, sizeof x);
-        for (uint32_t i = 0; i < of->axes; i++)
-            if (block[i] > 1 && first[i] + block[i] > of->size[i])
-                kind |= 1 << kind_bit(p, groups, of->index[i]);
+        for (uint32_t i = 0; i < layout->axes; i++)
+            if (block[i] > 1 && first[i] + block[i] > layout->size[i])
+                kind |= 1 << kind_bit(p, groups, layout->index[i]);
         for (;;) {
-            uint64_t word = 0, bank = 0, at = 0;
-            for (uint32_t i = 0; i < of->axes; i++) {
-                uint64_t c = x[i] / of->edge[i];
-                word = word * (of->size[i] + 1) + c;
-                bank += c * of->skew[i];
+            uint64_t word = 0, bank = 0, index = 0;
+            for (uint32_t i = 0; i < layout->axes; i++) {
+                uint64_t c = x[i] / layout->edge[i];
+                word = word * (layout->size[i] + 1) + c;
+                bank += c * layout->skew[i];
             }
-            while (at < count && seen[at] != word) at++;
-            if (at == count) {
+            while (index < count && seen[index] != word) index++;
+            if (index == count) {
                 assert_true(count < SEEN_MOST);
                 seen[count++] = word;
-                uint64_t words = ++in_bank[bank % of->banks];
+                uint64_t words = ++in_bank[bank % layout->banks];
                 if (words > cycles) cycles = words;
             }
-            uint32_t axis = of->axes;
+            uint32_t axis = layout->axes;
             while (axis-- > 0) {
-                if (++x[axis] < first[axis] + block[axis] && x[axis] < of->size[axis]) break;
+                if (++x[axis] < first[axis] + block[axis] && x[axis] < layout->size[axis]) break;
                 x[axis] = first[axis];
             }
             if (axis == UINT32_MAX) break;
         }
         if (cycles > most[kind]) most[kind] = cycles;
-        uint32_t axis = of->axes;
+        uint32_t axis = layout->axes;
         while (axis-- > 0) {
             first[axis] += block[axis];
-            if (first[axis] < of->size[axis]) break;
+            if (first[axis] < layout->size[axis]) break;
             first[axis] = 0;
         }
         if (axis == UINT32_MAX) break;
     }
     bool whole_words =
         true; /* else words lie across blocks, and a kind is as slow as any of its edges may be */
-    for (uint32_t i = 0; i < of->axes; i++)
-        whole_words = whole_words && (of->edge[i] % block[i] == 0 || block[i] % of->edge[i] == 0);
+    for (uint32_t i = 0; i < layout->axes; i++)
+        whole_words = whole_words && (layout->edge[i] % block[i] == 0 || block[i] % layout->edge[i] == 0);
     for (int kind = 0; kind < TN_BLOCK_KINDS; kind++) {
         assert_true(most[kind] <= phases[kind]);
         if (most[kind] > 0 && whole_words) assert_int_equal(most[kind], phases[kind]);
@@ -152,31 +152,31 @@ static void play_tensor(const tn_tensor_layout *of, const tn_product_layout *p, 
 }
 
 /* Puts every element at its bank and row: no two words in one place, none beyond the depth. */
-static void play_places(const tn_tensor_layout *of) {
+static void play_places(const tn_tensor_layout *layout) {
     uint64_t x[TN_LAYOUT_AXES] = {0}, stride[TN_LAYOUT_AXES], words[TN_LAYOUT_AXES], depth = 1, elements = 1;
-    for (uint32_t k = of->axes; k-- > 0;) {
-        uint64_t along = over(of->size[k], of->edge[k]);
+    for (uint32_t k = layout->axes; k-- > 0;) {
+        uint64_t along = over(layout->size[k], layout->edge[k]);
         words[k] = along;
         stride[k] = depth;
-        elements *= of->size[k];
-        depth *= over(along, of->divide[k]);
+        elements *= layout->size[k];
+        depth *= over(along, layout->divide[k]);
     }
-    assert_int_equal(depth, of->depth);
-    uint64_t places = depth * of->banks, *held = calloc(places, sizeof *held);
+    assert_int_equal(depth, layout->depth);
+    uint64_t places = depth * layout->banks, *held = calloc(places, sizeof *held);
     assert_non_null(held);
     for (uint64_t e = 0; e < elements; e++) {
         uint64_t word = 1, bank = 0, row = 0;
-        for (uint32_t k = 0; k < of->axes; k++) {
-            uint64_t c = x[k] / of->edge[k];
+        for (uint32_t k = 0; k < layout->axes; k++) {
+            uint64_t c = x[k] / layout->edge[k];
             word = word * (words[k] + 1) + c;
-            bank += c * of->skew[k];
-            row += c / of->divide[k] * stride[k];
+            bank += c * layout->skew[k];
+            row += c / layout->divide[k] * stride[k];
         }
-        uint64_t *place = &held[bank % of->banks * depth + row];
+        uint64_t *place = &held[bank % layout->banks * depth + row];
         assert_true(row < depth && (*place == 0 || *place == word));
         *place = word;
-        for (uint32_t k = of->axes; k-- > 0;) {
-            if (++x[k] < of->size[k]) break;
+        for (uint32_t k = layout->axes; k-- > 0;) {
+            if (++x[k] < layout->size[k]) break;
             x[k] = 0;
         }
     }
@@ -249,10 +249,10 @@ static void every_access_played(void **state) {
     }
 }
 
-static uint64_t blocks_of(const tn_tensor_layout *of) {
+static uint64_t blocks_of(const tn_tensor_layout *layout) {
     tn_blocks made;
-    assert_int_equal(tn_memory_blocks(TN_GEOMETRY_HLS, TN_STYLE_BLOCK, 32 * of->row_elements, of->depth,
-                                      false, &made, NULL),
+    assert_int_equal(tn_memory_blocks(TN_GEOMETRY_HLS, TN_STYLE_BLOCK, 32 * layout->row_elements,
+                                      layout->depth, false, &made, NULL),
                      TN_OK);
     return made.bram18;
 }
@@ -290,10 +290,10 @@ static void every_request_fails(void **state) {
     (void)state;
     const tn_program program = program_of("tt:m=4x6,n=6x4,rank=5,tokens=7", TN_FLOW_OPTIMAL);
     const tn_kernel_edges edges = {4, 2, 4};
-    for (uint64_t at = 1; at < 1000; at++) {
+    for (uint64_t index = 1; index < 1000; index++) {
         tn_arena own = {0};
         tn_layouts layouts;
-        tn_memory_fail_at(at);
+        tn_memory_fail_at(index);
         tn_status status =
             tn_layouts_find(&program, &edges, TN_BANKING_AUTO, TN_LEAST_CYCLES, NULL, &own, &layouts, NULL);
         tn_memory_fail_at(0);

@@ -32,16 +32,16 @@ typedef struct cut {
 } cut;
 
 static bool has(const product *p, uint32_t tensor, uint32_t index) {
-    const tn_indices *of = &p->program->tensor[tensor].indices;
-    for (uint32_t i = 0; i < of->count; i++)
-        if (of->index[i] == index) return true;
+    const tn_indices *indices = &p->program->tensor[tensor].indices;
+    for (uint32_t i = 0; i < indices->count; i++)
+        if (indices->index[i] == index) return true;
     return false;
 }
 
-static uint64_t blocks_of(const product *p, const bool *group, const cut *of) {
+static uint64_t blocks_of(const product *p, const bool *group, const cut *slicing) {
     uint64_t blocks = 1;
     for (uint32_t i = 0; i < p->program->indices; i++)
-        if (group[i]) blocks *= (p->size[i] + of->edge[i] - 1) / of->edge[i];
+        if (group[i]) blocks *= (p->size[i] + slicing->edge[i] - 1) / slicing->edge[i];
     return blocks;
 }
 
@@ -71,42 +71,42 @@ static size_t list_cuts(const product *p, const bool *group, uint64_t edge, cut 
     return count;
 }
 
-/* Cycles of the tensor's block that begins at `from`: words of the fullest bank. */
-static uint64_t play_block(const product *p, uint32_t tensor, const uint64_t *from, const uint64_t *edge) {
-    const tn_tensor_layout *of = &p->layouts->tensor[tensor];
+/* Cycles of the tensor's block that begins at `source`: words of the fullest bank. */
+static uint64_t play_block(const product *p, uint32_t tensor, const uint64_t *source, const uint64_t *edge) {
+    const tn_tensor_layout *layout = &p->layouts->tensor[tensor];
     uint64_t seen[ELEMENTS_MOST], in_bank[1024] = {0}, x[INDICES_MOST], count = 0, cycles = 1;
-    memcpy(x, from, sizeof x);
+    memcpy(x, source, sizeof x);
     for (;;) {
-        uint64_t word = 0, bank = 0, at = 0;
-        for (uint32_t k = 0; k < of->axes; k++) {
-            uint64_t c = x[of->index[k]] / of->edge[k];
+        uint64_t word = 0, bank = 0, index = 0;
+        for (uint32_t k = 0; k < layout->axes; k++) {
+            uint64_t c = x[layout->index[k]] / layout->edge[k];
             word = word * 64 + c;
-            bank += c * of->skew[k];
+            bank += c * layout->skew[k];
         }
-        while (at < count && seen[at] != word) at++;
-        if (at == count) {
+        while (index < count && seen[index] != word) index++;
+        if (index == count) {
             assert_true(count < ELEMENTS_MOST);
             seen[count++] = word;
-            uint64_t words = ++in_bank[bank % of->banks];
+            uint64_t words = ++in_bank[bank % layout->banks];
             cycles = words > cycles ? words : cycles;
         }
-        uint32_t axis = of->axes;
+        uint32_t axis = layout->axes;
         while (axis-- > 0) {
-            uint32_t i = of->index[axis];
-            if (++x[i] < from[i] + edge[i] && x[i] < p->size[i]) break;
-            x[i] = from[i];
+            uint32_t i = layout->index[axis];
+            if (++x[i] < source[i] + edge[i] && x[i] < p->size[i]) break;
+            x[i] = source[i];
         }
         if (axis == UINT32_MAX) return cycles;
     }
 }
 
 /* The next block among the indices of `group`; false behind the last. */
-static bool step_on(const product *p, const bool *group, const uint64_t *edge, uint64_t *from) {
+static bool step_on(const product *p, const bool *group, const uint64_t *edge, uint64_t *source) {
     for (uint32_t i = p->program->indices; i-- > 0;) {
         if (!group[i]) continue;
-        from[i] += edge[i];
-        if (from[i] < p->size[i]) return true;
-        from[i] = 0;
+        source[i] += edge[i];
+        if (source[i] < p->size[i]) return true;
+        source[i] = 0;
     }
     return false;
 }
@@ -114,28 +114,28 @@ static bool step_on(const product *p, const bool *group, const uint64_t *edge, u
 /* All issues of a kernel whose sums need not wait for each other. */
 static uint64_t play(const product *p, const bool *tiles, const bool *terms, const uint64_t *edge) {
     const tn_program_step *s = p->step;
-    uint64_t from[INDICES_MOST] = {0}, cycles = 0, most = 0, last = 0;
+    uint64_t source[INDICES_MOST] = {0}, cycles = 0, most = 0, last = 0;
     do {
-        last = play_block(p, s->out, from, edge);
+        last = play_block(p, s->out, source, edge);
         most = last > most ? last : most;
-    } while (step_on(p, tiles, edge, from));
-    memset(from, 0, sizeof from);
+    } while (step_on(p, tiles, edge, source));
+    memset(source, 0, sizeof source);
     do {
         uint64_t issue;
         bool more;
         do {
-            uint64_t left = play_block(p, s->a, from, edge), right = play_block(p, s->b, from, edge);
+            uint64_t left = play_block(p, s->a, source, edge), right = play_block(p, s->b, source, edge);
             issue = left > right ? left : right;
             cycles += issue;
-            more = step_on(p, terms, edge, from);
+            more = step_on(p, terms, edge, source);
         } while (more);
         cycles += most > issue ? most - issue : 0;
-    } while (step_on(p, tiles, edge, from));
+    } while (step_on(p, tiles, edge, source));
     return cycles - 1 + last - 1;
 }
 
 /* What was found is what some cut takes, and no cut takes less. */
-static void check(const product *p, const tn_partial *of, const tn_matmul *kernel) {
+static void check(const product *p, const tn_partial *partial, const tn_matmul *kernel) {
     bool group[3][INDICES_MOST] = {{false}}, tiles[INDICES_MOST] = {false}, terms[INDICES_MOST] = {false};
     const uint64_t edge[3] = {kernel->rows, kernel->columns, kernel->reduction};
     static cut cuts[3][CUTS_MOST];
@@ -149,7 +149,7 @@ static void check(const product *p, const tn_partial *of, const tn_matmul *kerne
         tiles[i] = out;
     }
     for (int g = 0; g < 3; g++) count[g] = list_cuts(p, group[g], edge[g], cuts[g]);
-    assert_int_equal(tn_partial_product_cycles(p->program, p->layouts, of, kernel, &got, NULL), TN_OK);
+    assert_int_equal(tn_partial_product_cycles(p->program, p->layouts, partial, kernel, &got, NULL), TN_OK);
     for (size_t r = 0; r < count[0]; r++)
         for (size_t c = 0; c < count[1]; c++)
             for (size_t t = 0; t < count[2]; t++) {
@@ -196,8 +196,8 @@ static void parts_take_what_their_best_cut_takes(void **state) {
                         if (whole == 1) continue;
                         memcpy(p.size, program.index_size, program.indices * sizeof *p.size);
                         p.size[index] = (whole + 1) / 2;
-                        const tn_partial of = {p.step, p.step->out, index, p.size[index]};
-                        check(&p, &of, &kernels[k]);
+                        const tn_partial partial = {p.step, p.step->out, index, p.size[index]};
+                        check(&p, &partial, &kernels[k]);
                         parts++;
                     }
                 }

@@ -98,9 +98,9 @@ static tn_status study(uint64_t effort, uint64_t seeds, tn_arena *arena, tn_spac
                     space, found, error);
 }
 
-static const tn_study_row *row_with(const tn_study *of, uint64_t id) {
-    for (size_t i = 0; i < of->count; i++)
-        if (of->row[i].id == id) return &of->row[i];
+static const tn_study_row *row_with(const tn_study *study, uint64_t id) {
+    for (size_t i = 0; i < study->count; i++)
+        if (study->row[i].id == id) return &study->row[i];
     return NULL;
 }
 
@@ -221,11 +221,11 @@ static const char *test_folder_of(size_t k) {
 }
 
 /* The i-th by its design's number. */
-static const tn_study_row *row_of(const tn_study *of, size_t i) {
-    for (size_t k = 0; k < of->count; k++) {
+static const tn_study_row *row_of(const tn_study *study, size_t i) {
+    for (size_t k = 0; k < study->count; k++) {
         size_t before = 0;
-        for (size_t j = 0; j < of->count; j++) before += of->row[j].id < of->row[k].id;
-        if (before == i) return &of->row[k];
+        for (size_t j = 0; j < study->count; j++) before += study->row[j].id < study->row[k].id;
+        if (before == i) return &study->row[k];
     }
     fail_msg("no row %zu", i);
     return NULL;
@@ -233,10 +233,10 @@ static const tn_study_row *row_of(const tn_study *of, size_t i) {
 
 static size_t folders_in(const char *path) {
     size_t count = 0;
-    DIR *at = opendir(path);
-    assert_non_null(at);
-    for (const struct dirent *entry; (entry = readdir(at));) count += entry->d_name[0] != '.';
-    closedir(at);
+    DIR *dir = opendir(path);
+    assert_non_null(dir);
+    for (const struct dirent *entry; (entry = readdir(dir));) count += entry->d_name[0] != '.';
+    closedir(dir);
     return count;
 }
 

@@ -257,14 +257,14 @@ static void bytes_of_a_text(void **state) {
     assert_int_equal(data.labels, 256);
     const tn_split *part[] = {&data.train, &data.dev, &data.test};
     const size_t count[] = {21, 2, 2};
-    for (size_t p = 0, at = 0; p < 3; p++) {
+    for (size_t p = 0, index = 0; p < 3; p++) {
         assert_int_equal(part[p]->count, count[p]);
         for (size_t i = 0; i < count[p]; i++) {
-            const tn_example *of = &part[p]->example[i];
-            assert_int_equal(of->tokens, SEQUENCE);
-            for (uint32_t k = 0; k < SEQUENCE; k++, at++) {
-                assert_int_equal(of->slot[k], (unsigned char)text[at]);
-                assert_int_equal(of->token[k], k == 0 ? 2 : 3 + (unsigned char)text[at - 1]);
+            const tn_example *example = &part[p]->example[i];
+            assert_int_equal(example->tokens, SEQUENCE);
+            for (uint32_t k = 0; k < SEQUENCE; k++, index++) {
+                assert_int_equal(example->slot[k], (unsigned char)text[index]);
+                assert_int_equal(example->token[k], k == 0 ? 2 : 3 + (unsigned char)text[index - 1]);
             }
         }
     }

@@ -45,8 +45,8 @@ static double slice_norm(const tn_trainer *t, const tn_rank_bond *bond, bool lef
     const double *values = p->values;
     double sum = 0;
     for (uint64_t i = 0; i < p->elements; i++) {
-        uint64_t of = left ? i % p->shape[p->axes - 1] : i / (p->elements / p->shape[0]);
-        if (of == r) sum += values[i] * values[i];
+        uint64_t count = left ? i % p->shape[p->axes - 1] : i / (p->elements / p->shape[0]);
+        if (count == r) sum += values[i] * values[i];
     }
     return sqrt(sum);
 }
@@ -142,16 +142,16 @@ static void whole_run(void **state) {
         b.run.folder = test_in_folder(optimizers[i]);
         snprintf(weights, sizeof weights, "%s/weights.npz", b.run.folder);
         assert_int_equal(test_small_train(&b), TN_OK);
-        const tn_adapted *of = &b.result.adapted;
-        assert_true(of->done && !of->priced);
-        assert_int_equal(of->slices, 8 + 3 * 3 * 6);
-        assert_true(of->slices_left < of->slices && of->slices_left >= 10);
-        assert_true(of->parameters < b.result.parameters);
-        assert_int_equal(of->layers, 4);
-        assert_int_equal(of->macs_per_step.predicted, of->macs_per_step.executed);
-        assert_int_equal(of->peak_elements.predicted, of->peak_elements.executed);
-        assert_true(of->macs_per_step.executed < b.result.macs_per_step.executed);
-        assert_true(same_scores(&of->dev, &b.result.epoch[2].dev));
+        const tn_adapted *adapted = &b.result.adapted;
+        assert_true(adapted->done && !adapted->priced);
+        assert_int_equal(adapted->slices, 8 + 3 * 3 * 6);
+        assert_true(adapted->slices_left < adapted->slices && adapted->slices_left >= 10);
+        assert_true(adapted->parameters < b.result.parameters);
+        assert_int_equal(adapted->layers, 4);
+        assert_int_equal(adapted->macs_per_step.predicted, adapted->macs_per_step.executed);
+        assert_int_equal(adapted->peak_elements.predicted, adapted->peak_elements.executed);
+        assert_true(adapted->macs_per_step.executed < b.result.macs_per_step.executed);
+        assert_true(same_scores(&adapted->dev, &b.result.epoch[2].dev));
 
         again = (test_small_run){.run = b.run, .data = b.data};
         char path[256];
@@ -164,8 +164,8 @@ static void whole_run(void **state) {
         again.run.settings.learning_rate = 0;
         again.run.settings.epochs = 1;
         assert_int_equal(test_small_train(&again), TN_OK);
-        assert_int_equal(again.result.parameters, of->parameters);
-        assert_true(same_scores(&again.result.epoch[0].dev, &of->dev));
+        assert_int_equal(again.result.parameters, adapted->parameters);
+        assert_true(same_scores(&again.result.epoch[0].dev, &adapted->dev));
         tn_arena_free(&again.arena);
         tn_arena_free(&b.arena);
     }

@@ -14,7 +14,7 @@ enum { WORDS_MOST = 16 };
 /* Labels parted by blanks. */
 static size_t split(char *text, const char **label) {
     size_t count = 0;
-    for (char *at = strtok(text, " "); at; at = strtok(NULL, " ")) label[count++] = at;
+    for (char *cursor = strtok(text, " "); cursor; cursor = strtok(NULL, " ")) label[count++] = cursor;
     return count;
 }
 

@@ -253,13 +253,13 @@ static void a_step_takes_as_long_after_a_resume(void **state) {
 }
 
 /* Writes the checkpoint again as a valid file, number `place` of the array overwritten. */
-static void forge(const char *from, const char *to, const char *name, size_t place, double number) {
+static void forge(const char *source, const char *target, const char *name, size_t place, double number) {
     enum { ARRAYS = 200 };
     tn_arrays *arrays;
     tn_arena arena = {0};
     tn_array_out out[ARRAYS];
     char path[512];
-    snprintf(path, sizeof path, "%s", test_in_folder(from));
+    snprintf(path, sizeof path, "%s", test_in_folder(source));
     assert_int_equal(tn_arrays_open(path, &arrays, NULL), TN_OK);
     size_t count = tn_arrays_count(arrays);
     assert_true(count < ARRAYS);
@@ -281,7 +281,7 @@ static void forge(const char *from, const char *to, const char *name, size_t pla
                                 .single = strcmp(info->type, "f4") == 0};
     }
     assert_true(found);
-    assert_int_equal(tn_npz_write(test_in_folder(to), out, count, NULL), TN_OK);
+    assert_int_equal(tn_npz_write(test_in_folder(target), out, count, NULL), TN_OK);
     tn_arrays_close(arrays);
     tn_arena_free(&arena);
 }

@@ -118,8 +118,8 @@ static void check_ports(const tn_step *step, const tn_map *map) {
                     if (grouped && (step->array[a].layer != operation->layer ||
                                     step->array[b].layer != operation->layer))
                         continue;
-                    uint32_t by = grouped ? group : 1;
-                    assert_true(map->copy_of[a] / by != map->copy_of[b] / by ||
+                    uint32_t factor = grouped ? group : 1;
+                    assert_true(map->copy_of[a] / factor != map->copy_of[b] / factor ||
                                 step->array[a].layer != step->array[b].layer);
                 }
         }
@@ -131,8 +131,8 @@ static void check(const tn_step *step) {
                                       {.rows = 16, .columns = 32, .reduction = 1, .vector = 64}};
     tn_arena arena = {0};
     for (int buffers = 0; buffers < 2; buffers++)
-        for (uint64_t over = 0; over <= 400; over += 200) {
-            tn_map map = map_of(step, (tn_buffers)buffers, over, &arena);
+        for (uint64_t excess = 0; excess <= 400; excess += 200) {
+            tn_map map = map_of(step, (tn_buffers)buffers, excess, &arena);
             check_places(step, &map);
             check_extents(step, &map);
             check_ports(step, &map);
@@ -184,9 +184,9 @@ static void pools_are_tight(void **state) {
             array[i] = (tn_array){.elements = 5, .first = first, .last = first + (uint32_t)(draw >> 33) % 12};
             list[i] = i;
         }
-        for (uint32_t at = 0; at < 80; at++) {
+        for (uint32_t index = 0; index < 80; index++) {
             uint32_t alive = 0;
-            for (uint32_t i = 0; i < 40; i++) alive += array[i].first <= at && at <= array[i].last;
+            for (uint32_t i = 0; i < 40; i++) alive += array[i].first <= index && index <= array[i].last;
             if (alive > most) most = alive;
         }
         assert_int_equal(tn_pool_make(&step, list, 40, &arena, &pool, NULL), TN_OK);
@@ -204,13 +204,13 @@ static void deal_one_by_one(const tn_step *step, const uint32_t *list, uint32_t 
                             uint32_t *memory_of_slot) {
     uint32_t order[LIST_MOST], slots = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t at = i;
-        for (; at > 0; at--) {
-            const tn_array *a = &step->array[list[order[at - 1]]], *b = &step->array[list[i]];
+        uint32_t index = i;
+        for (; index > 0; index--) {
+            const tn_array *a = &step->array[list[order[index - 1]]], *b = &step->array[list[i]];
             if (a->elements != b->elements ? a->elements > b->elements : a->first <= b->first) break;
-            order[at] = order[at - 1];
+            order[index] = order[index - 1];
         }
-        order[at] = i;
+        order[index] = i;
     }
     for (uint32_t i = 0; i < count; i++) {
         bool free = false;
@@ -260,15 +260,16 @@ static void pools_as_one_by_one(void **state) {
 
 /* Equal sizes, roles and uses, as the map says them. */
 static bool alike(const tn_step *step, const tn_map *separate, uint32_t a, uint32_t b) {
-    const tn_array *of[] = {&step->array[a], &step->array[b]};
-    const tn_mapped *in[] = {&separate->memory[separate->memory_of[a]],
-                             &separate->memory[separate->memory_of[b]]};
-    if (of[0]->elements != of[1]->elements || of[0]->role != of[1]->role ||
-        of[0]->is_core != of[1]->is_core || in[0]->uses != in[1]->uses)
+    const tn_array *array[] = {&step->array[a], &step->array[b]};
+    const tn_mapped *memory[] = {&separate->memory[separate->memory_of[a]],
+                                 &separate->memory[separate->memory_of[b]]};
+    if (array[0]->elements != array[1]->elements || array[0]->role != array[1]->role ||
+        array[0]->is_core != array[1]->is_core || memory[0]->uses != memory[1]->uses)
         return false;
-    for (uint32_t i = 0; i < in[0]->uses; i++)
-        if (in[0]->use[i].side != in[1]->use[i].side || in[0]->use[i].extent[0] != in[1]->use[i].extent[0] ||
-            in[0]->use[i].extent[1] != in[1]->use[i].extent[1])
+    for (uint32_t i = 0; i < memory[0]->uses; i++)
+        if (memory[0]->use[i].side != memory[1]->use[i].side ||
+            memory[0]->use[i].extent[0] != memory[1]->use[i].extent[0] ||
+            memory[0]->use[i].extent[1] != memory[1]->use[i].extent[1])
             return false;
     return true;
 }
@@ -283,18 +284,19 @@ static void classes_as_one_by_one(void **state) {
         uint32_t *first, classes = 0;
         assert_int_equal(TN_NEW(&arena, step->arrays, &first, NULL), TN_OK);
         for (uint32_t i = 0; i < step->arrays; i++) {
-            uint32_t at = 0;
+            uint32_t index = 0;
             if (map.off_chip[i] || step->array[i].elements == 0) {
                 assert_int_equal(map.memory_of[i], UINT32_MAX);
                 continue;
             }
-            for (bool taken = true; taken && at < classes; at += taken) {
-                taken = !alike(step, &map, first[at], i);
+            for (bool taken = true; taken && index < classes; index += taken) {
+                taken = !alike(step, &map, first[index], i);
                 for (uint32_t j = 0; j < i && step->array[i].is_core; j++)
-                    taken = taken || (map.memory_of[j] == at && step->array[j].layer == step->array[i].layer);
+                    taken =
+                        taken || (map.memory_of[j] == index && step->array[j].layer == step->array[i].layer);
             }
-            if (at == classes) first[classes++] = i;
-            assert_int_equal(map.memory_of[i], at);
+            if (index == classes) first[classes++] = i;
+            assert_int_equal(map.memory_of[i], index);
         }
         tn_arena_free(&arena);
     }

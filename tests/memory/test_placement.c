@@ -55,16 +55,16 @@ static double best_of_all(const tn_map *map, const tn_build *build, const tn_pla
     for (;;) {
         cost sum = {0, 0, 0, 0};
         for (uint32_t i = 0; i < map->memories; i++) {
-            const cost *of = &costs[i][digit[i]];
-            sum = (cost){sum.capacity + of->capacity, sum.bram + of->bram, sum.uram + of->uram,
-                         sum.lut + of->lut};
+            const cost *price = &costs[i][digit[i]];
+            sum = (cost){sum.capacity + price->capacity, sum.bram + price->bram, sum.uram + price->uram,
+                         sum.lut + price->lut};
         }
         if (sum.bram <= (double)budget->bram18 && sum.uram <= (double)budget->uram &&
             sum.lut <= (double)budget->lut && sum.capacity < best)
             best = sum.capacity;
-        uint32_t at = 0;
-        while (at < map->memories && ++digit[at] == count[at]) digit[at++] = 0;
-        if (at == map->memories) return best;
+        uint32_t index = 0;
+        while (index < map->memories && ++digit[index] == count[index]) digit[index++] = 0;
+        if (index == map->memories) return best;
     }
 }
 

@@ -259,7 +259,7 @@ static void training_flows_share_their_front(void **state) {
     (void)state;
     tn_arena arena = {0};
     tn_program_cache *cache;
-    const tn_program *of[TN_FLOW_NAMES] = {0};
+    const tn_program *program[TN_FLOW_NAMES] = {0};
     const tn_program_options training = {.training = true};
     tn_weight weight = {.format = TN_TT, .d = 2, .m = {4, 6}, .n = {3, 8}};
     size_t shared = 0, points = 0;
@@ -271,20 +271,20 @@ static void training_flows_share_their_front(void **state) {
         tn_status status =
             tn_program_named(&weight, 5, (tn_flow_name)name, &training, &arena, &alone, &error);
         assert_int_equal(
-            tn_program_cache_get(cache, &weight, 5, (tn_flow_name)name, &training, &of[name], &cached),
+            tn_program_cache_get(cache, &weight, 5, (tn_flow_name)name, &training, &program[name], &cached),
             status);
         assert_string_equal(error.message, cached.message);
         if (status != TN_OK) continue;
         points += name == TN_FLOW_TRAINING_OPTIMAL || name >= TN_FLOW_TRAINING_FRONT_2;
-        assert_int_equal(of[name]->peak_elements[TN_FORWARD], alone.peak_elements[TN_FORWARD]);
-        assert_int_equal(of[name]->saved_elements, alone.saved_elements);
-        assert_int_equal(of[name]->recomputed_macs, alone.recomputed_macs);
+        assert_int_equal(program[name]->peak_elements[TN_FORWARD], alone.peak_elements[TN_FORWARD]);
+        assert_int_equal(program[name]->saved_elements, alone.saved_elements);
+        assert_int_equal(program[name]->recomputed_macs, alone.recomputed_macs);
         for (int phase = 0; phase < TN_PHASES; phase++)
-            assert_int_equal(of[name]->macs[phase], alone.macs[phase]);
+            assert_int_equal(program[name]->macs[phase], alone.macs[phase]);
     }
     for (int one = TN_FLOW_TRAINING_OPTIMAL; one < TN_FLOW_NAMES; one++)
         for (int other = TN_FLOW_TRAINING_OPTIMAL; other < one; other++)
-            shared += of[one] && of[other] && of[one]->step == of[other]->step;
+            shared += program[one] && program[other] && program[one]->step == program[other]->step;
     assert_true(points > 1);
     assert_true(shared >= 2); /* least-saved and least-peak are points that have other names, too */
     const tn_program *forward;

@@ -109,10 +109,11 @@ static void flops_are_those_of_the_formulas(void **state) {
 
 /* The longest path to a node where operator k takes cycles[k], walked from the node. */
 static uint64_t longest(const tn_formula *formula, uint32_t node, const uint64_t *cycles) {
-    const tn_formula_node *of = &formula->node[node];
-    const tn_operator kind = tn_node_operator(of->kind);
-    if (of->kind <= TN_NODE_ELSEWHERE) return 0;
-    uint64_t first = longest(formula, of->in[0], cycles), second = longest(formula, of->in[1], cycles);
+    const tn_formula_node *formula_node = &formula->node[node];
+    const tn_operator kind = tn_node_operator(formula_node->kind);
+    if (formula_node->kind <= TN_NODE_ELSEWHERE) return 0;
+    uint64_t first = longest(formula, formula_node->subject[0], cycles),
+             second = longest(formula, formula_node->subject[1], cycles);
     return (first > second ? first : second) + (kind < TN_OPERATORS ? cycles[kind] : 0);
 }
 
@@ -147,21 +148,21 @@ static void series_are_the_longest_paths(void **state) {
 /* ---- what is read and written ---- */
 
 static void check_letter(const tn_step *step, const tn_operation *o, char letter, uint32_t array) {
-    const tn_array *of = &step->array[array];
+    const tn_array *this_array = &step->array[array];
     const uint64_t all = o->rows * o->columns;
-    bool fits = strchr("xyde", letter) ? of->elements == all
-                : letter == 'b'        ? all % of->elements == 0
-                : letter == 'v'        ? of->elements == o->columns
-                : letter == 's'        ? of->elements % o->rows == 0 && of->elements <= 2 * o->rows
-                : letter == 't'        ? of->elements % o->columns == 0
-                : letter == 'c'        ? of->role == TN_ARRAY_CONSTANT
-                : letter == 'w'        ? of->role == TN_ARRAY_PARAMETER && of->elements >= all
-                : letter == 'g'        ? of->role == TN_ARRAY_GRADIENT
-                : strchr("ok", letter) ? of->role == TN_ARRAY_OPTIMIZER
-                                       : letter == 'n' && of->elements == 1;
+    bool fits = strchr("xyde", letter) ? this_array->elements == all
+                : letter == 'b'        ? all % this_array->elements == 0
+                : letter == 'v'        ? this_array->elements == o->columns
+                : letter == 's' ? this_array->elements % o->rows == 0 && this_array->elements <= 2 * o->rows
+                : letter == 't' ? this_array->elements % o->columns == 0
+                : letter == 'c' ? this_array->role == TN_ARRAY_CONSTANT
+                : letter == 'w' ? this_array->role == TN_ARRAY_PARAMETER && this_array->elements >= all
+                : letter == 'g' ? this_array->role == TN_ARRAY_GRADIENT
+                : strchr("ok", letter) ? this_array->role == TN_ARRAY_OPTIMIZER
+                                       : letter == 'n' && this_array->elements == 1;
     if (!fits)
         fail_msg("%s: an array of %d elements is no '%c' of %d x %d", tn_operation_rows[o->kind].kernel,
-                 (int)of->elements, letter, (int)o->rows, (int)o->columns);
+                 (int)this_array->elements, letter, (int)o->rows, (int)o->columns);
 }
 
 /* Every letter is there up to `|`, and no array without one. */

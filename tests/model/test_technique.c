@@ -167,7 +167,7 @@ static void refreshes_are_counted(void **state) {
     for (uint64_t data = 0; data < 60; data++)
         for (uint64_t retention = 1; retention < 20; retention++) {
             uint64_t due = 0, refreshes;
-            for (uint64_t at = retention; at <= data; at += retention) due++;
+            for (uint64_t index = retention; index <= data; index += retention) due++;
             /* Tenths, which doubles hold only nearly. */
             assert_int_equal(tn_refreshes((double)data / 10, (double)retention / 10, &refreshes, NULL),
                              TN_OK);
@@ -194,7 +194,8 @@ static void flat_products_block_by_block(void **state) {
         for (uint64_t k = 8; k < 200; k += 33)
             for (uint64_t block = 4; block <= 64; block *= 2) {
                 uint64_t n = 3 * block, moved = 0, blocks = 0;
-                for (uint64_t at = 0; at < n; at += block, blocks++) moved += k * block + m * k + m * block;
+                for (uint64_t index = 0; index < n; index += block, blocks++)
+                    moved += k * block + m * k + m * block;
                 double intensity = 2 * (double)(m * n * k) / (double)moved;
                 assert_true(fabs(tn_flat_product_intensity(m, k, block) - intensity) < 1e-12 * intensity);
                 assert_int_equal(tn_flat_product_blocks(n, block), blocks);

@@ -50,8 +50,8 @@ static const char *read_line(const char *line, char *name, double *number, size_
     const char *quote = strchr(line + 1, '"');
     if (*line != '"' || !quote) return NULL;
     snprintf(name, 160, "%.*s", (int)(quote - line - 1), line + 1);
-    char *at = (char *)quote + 1;
-    for (size_t i = 0; i < numbers; i++) number[i] = strtod(at, &at);
+    char *cursor = (char *)quote + 1;
+    for (size_t i = 0; i < numbers; i++) number[i] = strtod(cursor, &cursor);
     return strchr(line, '\n') + 1;
 }
 

@@ -20,12 +20,12 @@ static void check(double least, double most, bool log) {
     for (size_t i = 0; i < ticks.count; i++) {
         char text[32];
         double read;
-        assert_true(ticks.at[i] >= ticks.least - slack && ticks.at[i] <= ticks.most + slack);
-        if (i) assert_true(ticks.at[i] > ticks.at[i - 1]);
+        assert_true(ticks.value[i] >= ticks.least - slack && ticks.value[i] <= ticks.most + slack);
+        if (i) assert_true(ticks.value[i] > ticks.value[i - 1]);
         /* Shown by six digits, no two are the same. */
-        snprintf(text, sizeof text, "%.6g", ticks.at[i]);
+        snprintf(text, sizeof text, "%.6g", ticks.value[i]);
         sscanf(text, "%lf", &read);
-        if (most - least > 1e-3 * fabs(most) && i) assert_true(read > ticks.at[i - 1]);
+        if (most - least > 1e-3 * fabs(most) && i) assert_true(read > ticks.value[i - 1]);
     }
 }
 

@@ -21,11 +21,11 @@ static tn_device *device;
 /* An operation's array that the program's tensor is. */
 static uint32_t array_of(const tn_step *step, uint32_t layer, uint32_t tensor) {
     for (uint32_t i = 0; i < step->operations; i++) {
-        const tn_operation *of = &step->operation[i];
-        if (of->layer != layer || !of->program_step) continue;
-        if (of->program_step->a == tensor) return of->reads[0];
-        if (of->program_step->b == tensor) return of->reads[1];
-        if (of->program_step->out == tensor) return of->writes[0];
+        const tn_operation *operation = &step->operation[i];
+        if (operation->layer != layer || !operation->program_step) continue;
+        if (operation->program_step->a == tensor) return operation->reads[0];
+        if (operation->program_step->b == tensor) return operation->reads[1];
+        if (operation->program_step->out == tensor) return operation->writes[0];
     }
     return UINT32_MAX;
 }
@@ -45,21 +45,25 @@ static uint64_t check_laid(tn_workload *workload, const tn_build *build) {
     assert_int_equal(tn_plan_lay(workload, plan, build, NULL), TN_OK);
     assert_int_equal(tn_price_work(workload, plan, build, &price, NULL), TN_OK);
     for (uint32_t i = 0; i < step->operations; i++) {
-        const tn_operation *of = &step->operation[i];
-        const tn_program *program = step->layer[of->layer].program;
-        const tn_vector vector = {of->kind, build->vector, &set};
-        uint64_t elements = tn_laid_update_elements(plan->laid, &plan->map, of, build->vector), vector_cycles;
+        const tn_operation *operation = &step->operation[i];
+        const tn_program *program = step->layer[operation->layer].program;
+        const tn_vector vector = {operation->kind, build->vector, &set};
+        uint64_t elements = tn_laid_update_elements(plan->laid, &plan->map, operation, build->vector),
+                 vector_cycles;
         sum += workload->cycles[i];
         if (elements > 0) {
-            padded += elements > of->rows * of->columns;
+            padded += elements > operation->rows * operation->columns;
             assert_int_equal(workload->cycles[i], elements / build->vector - 1 + 4 + 7 + 7);
-        } else if (of->kind != TN_OP_PRODUCT) {
-            assert_int_equal(tn_vector_cycles(&vector, of->rows, of->columns, &vector_cycles, NULL), TN_OK);
-            bool by_row = of->kind == TN_OP_LOOKUP || of->kind == TN_OP_SCATTER; /* by other passes */
-            assert_true(by_row || workload->cycles[i] >= vector_cycles + 7 * tn_vector_starts(of->kind));
-        } else if (of->program_step && strcmp(step->layer[of->layer].kind, "linear") == 0) {
+        } else if (operation->kind != TN_OP_PRODUCT) {
+            assert_int_equal(
+                tn_vector_cycles(&vector, operation->rows, operation->columns, &vector_cycles, NULL), TN_OK);
+            bool by_row =
+                operation->kind == TN_OP_LOOKUP || operation->kind == TN_OP_SCATTER; /* by other passes */
+            assert_true(by_row ||
+                        workload->cycles[i] >= vector_cycles + 7 * tn_vector_starts(operation->kind));
+        } else if (operation->program_step && strcmp(step->layer[operation->layer].kind, "linear") == 0) {
             const tn_product_layout *p =
-                &plan->laid->layer[of->layer]->product[of->program_step - program->step];
+                &plan->laid->layer[operation->layer]->product[operation->program_step - program->step];
             tn_issued issued;
             assert_int_equal(tn_issue_product(&kernel, &p->issued, &issued, NULL), TN_OK);
             assert_int_equal(issued.tiles, p->tiles);
@@ -69,7 +73,8 @@ static uint64_t check_laid(tn_workload *workload, const tn_build *build) {
             assert_int_equal(workload->cycles[i],
                              issued.cycles - 1 + 4 + (levels + 1) * 7 + issued.last_phases - 1 + 6);
         } else {
-            const tn_product_size size = {of->batch, of->rows, of->reduction, of->columns};
+            const tn_product_size size = {operation->batch, operation->rows, operation->reduction,
+                                          operation->columns};
             tn_matmul_time time;
             assert_int_equal(tn_matmul_cycles(&kernel, &size, &time, NULL), TN_OK);
             assert_true(workload->cycles[i] >= time.cycles + 6);
@@ -168,10 +173,10 @@ static void ranks_cost_their_words(void **state) {
         build.layouts = TN_LAID_AS_FOUND;
         const tn_explanation told = test_explain(test_prepare(&step, device, &arena), &build, &arena);
         for (uint32_t m = 0; m < told.memories; m++) {
-            const tn_memory_line *of = &told.memory[m];
-            if (!strstr(of->name, ".core") || strstr(of->name, "embedding")) continue;
-            blocks[i] += of->placed.blocks.bram18 + 2 * of->placed.blocks.bram36 +
-                         16 * of->placed.blocks.uram + 1000000 * of->placed.blocks.lutram;
+            const tn_memory_line *line = &told.memory[m];
+            if (!strstr(line->name, ".core") || strstr(line->name, "embedding")) continue;
+            blocks[i] += line->placed.blocks.bram18 + 2 * line->placed.blocks.bram36 +
+                         16 * line->placed.blocks.uram + 1000000 * line->placed.blocks.lutram;
         }
         tn_program_cache_free(cache);
     }

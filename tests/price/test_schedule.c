@@ -260,9 +260,9 @@ static tn_build random_build(uint64_t *state) {
 static void describe(design *d, const tn_workload *workload) {
     uint32_t count = d->step->operations;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t at = d->plan->off_chip ? i : workload->work_of[i];
-        d->duration[i] = workload->cycles[at];
-        d->piece[i] = workload->piece_cycles[at];
+        uint32_t index = d->plan->off_chip ? i : workload->work_of[i];
+        d->duration[i] = workload->cycles[index];
+        d->piece[i] = workload->piece_cycles[index];
         find_resources(d, i);
         for (uint32_t j = 0; j < i; j++) d->waits[i][j] = wait_between(d, j, i);
     }

@@ -32,8 +32,8 @@ static bool trainable(const tn_network *network) {
     for (uint32_t i = 0; i < network->indices; i++) {
         int carriers = 0;
         for (uint32_t t = 0; t <= network->tensors; t++) {
-            tn_indices on = t < network->tensors ? network->tensor[t] : network->output;
-            for (uint32_t k = 0; k < on.count; k++) carriers += on.index[k] == i;
+            tn_indices indices = t < network->tensors ? network->tensor[t] : network->output;
+            for (uint32_t k = 0; k < indices.count; k++) carriers += indices.index[k] == i;
         }
         if (carriers == 1) return false;
     }

@@ -25,45 +25,46 @@ enum { H = 16, WIDE = 64, WORDS = 118, TOKENS = 8, LAYERS = 2 };
 static const int64_t tokens_shape[] = {-1, TOKENS}, heads_shape[] = {0, 0, 4, H / 4},
                      flat_shape[] = {0, 0, H};
 
-static void linear(test_onnx *f, const char *name, uint64_t m, uint64_t n, const char *from, const char *to) {
+static void linear(test_onnx *f, const char *name, uint64_t m, uint64_t n, const char *source,
+                   const char *target) {
     char weight[64], bias[64], product[64], operands[160];
     snprintf(weight, sizeof weight, "onnx::MatMul_%s", name);
     snprintf(bias, sizeof bias, "%s.bias", name);
     snprintf(product, sizeof product, "%s_product", name);
     test_onnx_tensor(f, weight, n, m, 0);
     test_onnx_tensor(f, bias, m, 0, 0);
-    snprintf(operands, sizeof operands, "%s %s", from, weight);
+    snprintf(operands, sizeof operands, "%s %s", source, weight);
     test_onnx_node(f, "MatMul", operands, product, NULL);
     snprintf(operands, sizeof operands, "%s %s", bias, product);
-    test_onnx_node(f, "Add", operands, to, NULL);
+    test_onnx_node(f, "Add", operands, target, NULL);
 }
 
 /* A node whose names begin with `prefix` where they begin with %. */
 static void node(test_onnx *f, const char *prefix, const char *operator, const char * inputs,
                  const char *outputs, const char *attribute) {
     char text[2][200];
-    const char *from[2] = {inputs, outputs};
+    const char *source[2] = {inputs, outputs};
     for (int i = 0; i < 2; i++) {
-        size_t at = 0;
-        for (const char *c = from[i]; *c; c++) {
-            if (*c != '%') text[i][at++] = *c;
-            if (*c == '%') at += (size_t)snprintf(text[i] + at, sizeof text[i] - at, "%s", prefix);
+        size_t index = 0;
+        for (const char *c = source[i]; *c; c++) {
+            if (*c != '%') text[i][index++] = *c;
+            if (*c == '%') index += (size_t)snprintf(text[i] + index, sizeof text[i] - index, "%s", prefix);
         }
-        text[i][at] = '\0';
+        text[i][index] = '\0';
     }
     test_onnx_node(f, operator, text[0], text[1], attribute);
 }
 
 /* Nine operators. */
-static void norm(test_onnx *f, const char *name, const char *from, const char *to) {
+static void norm(test_onnx *f, const char *name, const char *source, const char *target) {
     char operands[160], scale[64], shift[64];
     snprintf(scale, sizeof scale, "%s.weight", name);
     snprintf(shift, sizeof shift, "%s.bias", name);
     test_onnx_tensor(f, scale, H, 0, 0);
     test_onnx_tensor(f, shift, H, 0, 0);
-    snprintf(operands, sizeof operands, "%s", from);
+    snprintf(operands, sizeof operands, "%s", source);
     node(f, name, "ReduceMean", operands, "%_mean", "axes=-1,");
-    snprintf(operands, sizeof operands, "%s %%_mean", from);
+    snprintf(operands, sizeof operands, "%s %%_mean", source);
     node(f, name, "Sub", operands, "%_centred", NULL);
     node(f, name, "Pow", "%_centred two", "%_squares", NULL);
     node(f, name, "ReduceMean", "%_squares", "%_variance", "axes=-1,");
@@ -71,20 +72,20 @@ static void norm(test_onnx *f, const char *name, const char *from, const char *t
     node(f, name, "Sqrt", "%_with", "%_root", NULL);
     node(f, name, "Div", "%_centred %_root", "%_normed", NULL);
     node(f, name, "Mul", "%_normed %.weight", "%_scaled", NULL);
-    snprintf(operands, sizeof operands, "%s", to);
+    snprintf(operands, sizeof operands, "%s", target);
     node(f, name, "Add", "%_scaled %.bias", operands, NULL);
 }
 
 /* GELU by the error function, its half last. */
-static void gelu(test_onnx *f, const char *name, const char *from, const char *to) {
+static void gelu(test_onnx *f, const char *name, const char *source, const char *target) {
     char operands[160];
-    snprintf(operands, sizeof operands, "%s root_two", from);
+    snprintf(operands, sizeof operands, "%s root_two", source);
     node(f, name, "Div", operands, "%_by", NULL);
     node(f, name, "Erf", "%_by", "%_erf", NULL);
     node(f, name, "Add", "%_erf one", "%_plus", NULL);
-    snprintf(operands, sizeof operands, "%s %%_plus", from);
+    snprintf(operands, sizeof operands, "%s %%_plus", source);
     node(f, name, "Mul", operands, "%_times", NULL);
-    node(f, name, "Mul", "%_times half", to, NULL);
+    node(f, name, "Mul", "%_times half", target, NULL);
 }
 
 static void heads(test_onnx *f, const char *name, const char *perm) {
@@ -108,15 +109,15 @@ static void numbers(test_onnx *f) {
 }
 enum { NUMBERS = 8 };
 
-static void encoder(test_onnx *f, int i, const char *from, const char *to) {
+static void encoder(test_onnx *f, int i, const char *source, const char *target) {
     char p[24], q[48], k[48], v[48];
     snprintf(p, sizeof p, "layer.%d", i);
     snprintf(q, sizeof q, "%s.query", p);
     snprintf(k, sizeof k, "%s.key", p);
     snprintf(v, sizeof v, "%s.value", p);
-    linear(f, q, H, H, from, q);
-    linear(f, k, H, H, from, k);
-    linear(f, v, H, H, from, v);
+    linear(f, q, H, H, source, q);
+    linear(f, k, H, H, source, k);
+    linear(f, v, H, H, source, v);
     heads(f, q, "perm=0,2,1,3");
     heads(f, k, "perm=0,2,3,1");
     heads(f, v, "perm=0,2,1,3");
@@ -137,7 +138,7 @@ static void encoder(test_onnx *f, int i, const char *from, const char *to) {
     snprintf(narrow, sizeof narrow, "%s.narrow", p);
     linear(f, out, H, H, flat, out);
     char operands[120];
-    snprintf(operands, sizeof operands, "%s %s", out, from);
+    snprintf(operands, sizeof operands, "%s %s", out, source);
     test_onnx_node(f, "Add", operands, sum, NULL);
     snprintf(name, sizeof name, "%s.norm1", p);
     norm(f, name, sum, normed);
@@ -148,7 +149,7 @@ static void encoder(test_onnx *f, int i, const char *from, const char *to) {
     snprintf(sum, sizeof sum, "%s_sum2", p);
     test_onnx_node(f, "Add", operands, sum, NULL);
     snprintf(name, sizeof name, "%s.norm2", p);
-    norm(f, name, sum, to);
+    norm(f, name, sum, target);
 }
 
 static void write_encoder(test_onnx *f) {
@@ -340,8 +341,8 @@ static void attention_only(test_onnx *f, const int64_t *shape, size_t axes) {
     linear(f, "v", H, H, "x", "v");
     if (shape) test_onnx_integers(f, "shape", shape, axes);
     for (int i = 0; shape && i < 3; i++) {
-        char from[16] = {"qkv"[i], ' ', 's', 'h', 'a', 'p', 'e', 0}, to[8] = {'f', "qkv"[i], 0};
-        test_onnx_node(f, "Reshape", from, to, NULL);
+        char source[16] = {"qkv"[i], ' ', 's', 'h', 'a', 'p', 'e', 0}, target[8] = {'f', "qkv"[i], 0};
+        test_onnx_node(f, "Reshape", source, target, NULL);
     }
     test_onnx_node(f, "Transpose", shape ? "fk" : "k", "turned", "perm=0,2,1");
     test_onnx_node(f, "MatMul", shape ? "fq turned" : "q turned", "scores", NULL);

@@ -127,21 +127,23 @@ static void candidates_state_their_errors(void **state) {
         open_world(&w, aware, NULL);
         assert_int_equal(w.plan.layers, LAYERS);
         for (size_t l = 0; l < LAYERS; l++) {
-            const tn_layer_options *of = &w.plan.candidates[l];
-            assert_string_equal(of->name, names[l]);
+            const tn_layer_options *options = &w.plan.candidates[l];
+            assert_string_equal(options->name, names[l]);
             /* Its own, 6 by 6 and the balanced one, largest factors outside, where that is not its own. */
-            assert_int_equal(of->foldings, l == 0 ? 2 : 3);
-            assert_int_equal(of->item[0].folding, 0);
-            for (size_t i = 0; i < of->count; i++) {
+            assert_int_equal(options->foldings, l == 0 ? 2 : 3);
+            assert_int_equal(options->item[0].folding, 0);
+            for (size_t i = 0; i < options->count; i++) {
                 tn_factored f;
-                if (!of->item[i].usable) continue;
-                assert_int_equal(tn_layer_option_factor(&w.trained, &w.rule, of, &of->item[i], &f, &error),
-                                 TN_OK);
-                assert_memory_equal(&f.weight, &of->item[i].weight, sizeof f.weight);
+                if (!options->item[i].usable) continue;
+                assert_int_equal(
+                    tn_layer_option_factor(&w.trained, &w.rule, options, &options->item[i], &f, &error),
+                    TN_OK);
+                assert_memory_equal(&f.weight, &options->item[i].weight, sizeof f.weight);
                 double expected = distance(l, &f, aware);
-                assert_true(fabs(of->item[i].squared_error - expected) < 1e-11 * of->squared_norm);
-                if (!aware && of->item[i].tolerance >= 0)
-                    assert_true(expected <= pow(of->item[i].tolerance, 2) * of->squared_norm * (1 + 1e-9));
+                assert_true(fabs(options->item[i].squared_error - expected) < 1e-11 * options->squared_norm);
+                if (!aware && options->item[i].tolerance >= 0)
+                    assert_true(expected <=
+                                pow(options->item[i].tolerance, 2) * options->squared_norm * (1 + 1e-9));
                 tn_factored_free(&f);
             }
         }

@@ -26,18 +26,18 @@ static tn_point *front;
 static tn_evaluation *of_front;
 static size_t front_count;
 
-static bool dominated(const tn_point *by, const tn_point *point, size_t objectives) {
+static bool dominated(const tn_point *dominator, const tn_point *point, size_t objectives) {
     bool less = false;
     for (size_t i = 0; i < objectives; i++) {
-        if (by->value[i] > point->value[i]) return false;
-        less |= by->value[i] < point->value[i];
+        if (dominator->value[i] > point->value[i]) return false;
+        less |= dominator->value[i] < point->value[i];
     }
     return less;
 }
 
-static bool beaten(const tn_point *all, size_t count, size_t at) {
+static bool beaten(const tn_point *all, size_t count, size_t index) {
     for (size_t i = 0; i < count; i++)
-        if (dominated(&all[i], &all[at], space.objectives)) return true;
+        if (dominated(&all[i], &all[index], space.objectives)) return true;
     return false;
 }
 
@@ -164,25 +164,25 @@ static void thinning_depends_on_the_set_alone(void **state) {
 
 /* ---- knees ---- */
 
-static double value_of(const tn_evaluation *of, const char *name) {
+static double value_of(const tn_evaluation *evaluation, const char *name) {
     for (size_t i = 0; i < tn_quantities_count; i++)
         if (strcmp(tn_quantities[i].name, name) == 0)
-            return (tn_quantities[i].maximise ? -1 : 1) * tn_quantities[i].get(of);
+            return (tn_quantities[i].maximise ? -1 : 1) * tn_quantities[i].get(evaluation);
     fail_msg("no quantity %s", name);
     return 0;
 }
 
 /* The knee by powers instead of logarithms: z = ln(v/best) / ln(worst/best). */
-static uint64_t knee_by(const tn_evaluation *of, const char *const *objective, size_t objectives) {
+static uint64_t knee_by(const tn_evaluation *evaluation, const char *const *objective, size_t objectives) {
     double least_distance = INFINITY;
     uint64_t knee = 0;
     for (size_t i = 0; i < front_count; i++) {
         double distance = 0;
         for (size_t j = 0; j < objectives; j++) {
-            double best = INFINITY, worst = 0, v = fabs(value_of(&of[i], objective[j]));
-            bool maximise = value_of(&of[i], objective[j]) < 0;
+            double best = INFINITY, worst = 0, v = fabs(value_of(&evaluation[i], objective[j]));
+            bool maximise = value_of(&evaluation[i], objective[j]) < 0;
             for (size_t k = 0; k < front_count; k++) {
-                double other = fabs(value_of(&of[k], objective[j]));
+                double other = fabs(value_of(&evaluation[k], objective[j]));
                 best = fmin(best, maximise ? 1 / other : other);
                 worst = fmax(worst, maximise ? 1 / other : other);
             }
@@ -200,7 +200,7 @@ static void robustness_again(void **state) {
     static const char *const own[] = {"seconds_per_step", "on_chip_bytes", "dsp", "degrees_of_freedom",
                                       "joules_per_step"};
     static const char *const lut[] = {"seconds_per_step", "on_chip_bytes", "lut", "degrees_of_freedom"};
-    static const char *const without[] = {"seconds_per_step", "dsp", "degrees_of_freedom"};
+    static const char *const reduced[] = {"seconds_per_step", "dsp", "degrees_of_freedom"};
     tn_error error = {0};
     tn_robustness told;
     uint64_t *id = malloc(front_count * sizeof *id);
@@ -215,8 +215,8 @@ static void robustness_again(void **state) {
     assert_int_equal(told.change[0].design, knee_by(of_front, own, 5));
     assert_string_equal(told.change[3].change, "lut in place of dsp");
     assert_int_equal(told.change[3].design, knee_by(of_front, lut, 4));
-    assert_string_equal(told.without[1].change, "without on_chip_bytes");
-    assert_int_equal(told.without[1].design, knee_by(of_front, without, 3));
+    assert_string_equal(told.reduced[1].change, "without on_chip_bytes");
+    assert_int_equal(told.reduced[1].design, knee_by(of_front, reduced, 3));
     size_t kept = 0;
     for (size_t i = 0; i < told.changes; i++) {
         assert_int_equal(told.change[i].kept, told.change[i].design == knee);

@@ -59,11 +59,11 @@ static void sweep(const char *name, unsigned seeds, double spread) {
     ok(tn_result_points(&result, &arena, &point, &error));
 }
 
-static size_t most_accurate(const tn_point *of, size_t count, size_t objectives, void *user) {
+static size_t most_accurate(const tn_point *this_point, size_t count, size_t objectives, void *user) {
     size_t best = 0;
     (void)user;
     for (size_t i = 1; i < count; i++)
-        if (of[i].value[objectives - 1] < of[best].value[objectives - 1]) best = i;
+        if (this_point[i].value[objectives - 1] < this_point[best].value[objectives - 1]) best = i;
     return best;
 }
 

@@ -108,10 +108,10 @@ static void flip(const char *name, unsigned long bit) {
     FILE *file = fopen(path, "r+b");
     assert_non_null(file);
     fseek(file, 0, SEEK_END);
-    unsigned long bits = 8 * (unsigned long)ftell(file), at = bit % bits;
-    fseek(file, (long)(at / 8), SEEK_SET);
-    int byte = fgetc(file) ^ (1 << at % 8);
-    fseek(file, (long)(at / 8), SEEK_SET);
+    unsigned long bits = 8 * (unsigned long)ftell(file), index = bit % bits;
+    fseek(file, (long)(index / 8), SEEK_SET);
+    int byte = fgetc(file) ^ (1 << index % 8);
+    fseek(file, (long)(index / 8), SEEK_SET);
     fputc(byte, file);
     fclose(file);
 }
@@ -253,19 +253,19 @@ static void super_journal_is_refused(void **state) {
     tn_error error = {0};
     (void)state;
     const char *victim = test_in_folder("victim");
-    size_t length = strlen(victim), at = 1024;
+    size_t length = strlen(victim), index = 1024;
     uint32_t sum = 0;
     write_file("victim", "precious", 8);
     copy_whole("trap");
     memcpy(journal, magic, sizeof magic);
-    memcpy(journal + at + 4, victim, length);
+    memcpy(journal + index + 4, victim, length);
     for (size_t i = 0; i < length; i++) sum += (unsigned char)victim[i];
     for (int i = 0; i < 4; i++) {
-        journal[at + 4 + length + (size_t)i] = (unsigned char)(length >> (24 - 8 * i));
-        journal[at + 8 + length + (size_t)i] = (unsigned char)(sum >> (24 - 8 * i));
+        journal[index + 4 + length + (size_t)i] = (unsigned char)(length >> (24 - 8 * i));
+        journal[index + 8 + length + (size_t)i] = (unsigned char)(sum >> (24 - 8 * i));
     }
-    memcpy(journal + at + 12 + length, magic, sizeof magic);
-    write_file("trap/sweep.db-journal", journal, at + 20 + length);
+    memcpy(journal + index + 12 + length, magic, sizeof magic);
+    write_file("trap/sweep.db-journal", journal, index + 20 + length);
     assert_int_equal(sweep(&resume, "trap", &error), TN_INPUT);
     assert_int_equal(merge("trap", &error), TN_INPUT);
     assert_int_equal(access(test_in_folder("victim"), F_OK), 0);

@@ -14,14 +14,14 @@
 
 static void value_is_the_formula(void **state) {
     (void)state;
-    double x[] = {0, 0, 3, 1}, weight[] = {2, -1}, scale[] = {0.5, 2}, at[] = {1, 0.5};
+    double x[] = {0, 0, 3, 1}, weight[] = {2, -1}, scale[] = {0.5, 2}, element[] = {1, 0.5};
     tn_kriging s = {.points = 2, .dimensions = 2, .x = x, .weight = weight, .scale = scale, .mean = 0.25};
     double near = sqrt(0.5 * 0.5 + 1 * 1), far = sqrt(1 * 1 + 1 * 1), root3 = sqrt(3.0);
     double by_hand =
         0.25 + 2 * (1 + root3 * near) * exp(-root3 * near) - (1 + root3 * far) * exp(-root3 * far);
-    assert_true(fabs(tn_kriging_at(&s, at) - by_hand) < 1e-14);
+    assert_true(fabs(tn_kriging_at(&s, element) - by_hand) < 1e-14);
     tn_kriging empty = {0};
-    assert_true(tn_kriging_at(&empty, at) == 0);
+    assert_true(tn_kriging_at(&empty, element) == 0);
 }
 
 enum { POINTS = 60, TESTED = 40 };
@@ -80,8 +80,8 @@ static void outliers_do_not_bend_it(void **state) {
     assert_int_equal(tn_kriging_fit(&x[0][0], y, POINTS, 3, &arena, &s, NULL), TN_OK);
     double sum = 0;
     for (int i = 0; i < TESTED; i++) {
-        double at[3] = {0.5 + 5 * random_share(), 0.5 + 5 * random_share(), 0.5 + 5 * random_share()};
-        sum += fabs(tn_kriging_at(&s, at) - known(at));
+        double element[3] = {0.5 + 5 * random_share(), 0.5 + 5 * random_share(), 0.5 + 5 * random_share()};
+        sum += fabs(tn_kriging_at(&s, element) - known(element));
     }
     /* Four outliers of 3 among 60 would move an untrusting mean by 0.2 alone. */
     assert_true(sum / TESTED < 0.1);

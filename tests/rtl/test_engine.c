@@ -81,13 +81,13 @@ static void check(tn_status status, const tn_error *error) {
 }
 
 /* A group's indices: those of a that b shares or not, and that c has not. Cuts one of them, or two. */
-static tn_rtl_cut draw_cut(const layer *with, uint32_t a, uint32_t b, bool shared, uint32_t c, uint64_t lanes,
-                           uint64_t *state) {
+static tn_rtl_cut draw_cut(const layer *fixture, uint32_t a, uint32_t b, bool shared, uint32_t c,
+                           uint64_t lanes, uint64_t *state) {
     uint32_t found[TN_BANK_LAYOUT_AXES], count = 0;
-    const tn_rtl_array *first = &with->array[a];
+    const tn_rtl_array *first = &fixture->array[a];
     for (uint32_t k = 0; k < first->layout.axes; k++) {
-        bool in_b = tn_rtl_axis_of(&with->array[b], first->index[k]) != TN_RTL_NONE,
-             in_c = tn_rtl_axis_of(&with->array[c], first->index[k]) != TN_RTL_NONE;
+        bool in_b = tn_rtl_axis_of(&fixture->array[b], first->index[k]) != TN_RTL_NONE,
+             in_c = tn_rtl_axis_of(&fixture->array[c], first->index[k]) != TN_RTL_NONE;
         if (in_b == shared && !in_c) found[count++] = first->index[k];
     }
     tn_rtl_cut cut = {{TN_RTL_NONE, TN_RTL_NONE}, {1, 1}};
@@ -95,7 +95,7 @@ static tn_rtl_cut draw_cut(const layer *with, uint32_t a, uint32_t b, bool share
     uint32_t one = (uint32_t)draw(state, count), other = (one + 1) % count;
     cut.index[0] = found[one];
     cut.edge[0] = lanes;
-    if (with->twice && count > 1 && lanes > 1 && draw(state, 2)) {
+    if (fixture->twice && count > 1 && lanes > 1 && draw(state, 2)) {
         cut.edge[1] = UINT64_C(1) << (1 + draw(state, (uint64_t)__builtin_ctzll(lanes)));
         cut.edge[0] = lanes / cut.edge[1];
         cut.index[1] = found[other];
@@ -104,8 +104,8 @@ static tn_rtl_cut draw_cut(const layer *with, uint32_t a, uint32_t b, bool share
 }
 
 /* Operands of a step lie in different memories: a colouring, tried from a drawn colour. */
-static void place_arrays(layer *with, uint64_t *state) {
-    const tn_program *program = &with->program;
+static void place_arrays(layer *fixture, uint64_t *state) {
+    const tn_program *program = &fixture->program;
     for (uint32_t t = 0; t < program->tensors; t++) {
         uint32_t start = (uint32_t)draw(state, 3), tried = 0;
         for (; tried < 3; tried++) {
@@ -114,12 +114,12 @@ static void place_arrays(layer *with, uint64_t *state) {
             for (uint32_t s = 0; s < program->steps; s++) {
                 const tn_program_step *step = &program->step[s];
                 uint32_t other = step->a == t ? step->b : step->b == t ? step->a : t;
-                free = free && !(other < t && with->array[other].memory == memory);
+                free = free && !(other < t && fixture->array[other].memory == memory);
             }
             if (program->tensor[t].role == TN_ROLE_CORE_GRADIENT) /* beside its core, for the update */
-                free = free && with->array[program->tensor[t].core + 1].memory != memory;
+                free = free && fixture->array[program->tensor[t].core + 1].memory != memory;
             if (free) {
-                with->array[t].memory = memory;
+                fixture->array[t].memory = memory;
                 break;
             }
         }
@@ -128,17 +128,17 @@ static void place_arrays(layer *with, uint64_t *state) {
 }
 
 /* The array that the product's write-back adds as its `which`: of the result's axes, or all but the tokens'. */
-static uint32_t add_added(layer *with, const tn_rtl_operation *product, int which, uint64_t *state) {
-    const tn_rtl_array *result = &with->array[product->result];
-    const uint32_t at = with->program.tensors + (uint32_t)which;
-    tn_rtl_array *array = &with->array[at];
-    tn_rtl_memory *memory = &with->memory[OPERANDS_IN + which];
+static uint32_t add_added(layer *fixture, const tn_rtl_operation *product, int which, uint64_t *state) {
+    const tn_rtl_array *result = &fixture->array[product->result];
+    const uint32_t index = fixture->program.tensors + (uint32_t)which;
+    tn_rtl_array *array = &fixture->array[index];
+    tn_rtl_memory *memory = &fixture->memory[OPERANDS_IN + which];
     const bool told = memory->second <= 1 || result->layout.axes > 2; /* two forms of banks take two axes */
-    const uint32_t from = told && draw(state, 2) ? 1 : 0;
+    const uint32_t start = told && draw(state, 2) ? 1 : 0;
     uint64_t dims[TN_BANK_LAYOUT_AXES], elements = 1;
     uint32_t axes = 0;
     tn_error error;
-    for (uint32_t k = from; k < result->layout.axes; k++) {
+    for (uint32_t k = start; k < result->layout.axes; k++) {
         array->index[axes] = result->index[k];
         dims[axes] = result->layout.dims[k];
         elements *= dims[axes++];
@@ -148,64 +148,67 @@ static uint32_t add_added(layer *with, const tn_rtl_operation *product, int whic
     array->layout = draw_layout(memory, dims, axes, state);
     array->base = memory->depth;
     memory->depth += tn_rtl_strides_of(&array->layout).depth;
-    check(tn_arena_alloc(&with->arena, elements, sizeof **with->values, &with->values[at], &error), &error);
+    check(
+        tn_arena_alloc(&fixture->arena, elements, sizeof **fixture->values, &fixture->values[index], &error),
+        &error);
     for (uint64_t i = 0; i < elements; i++)
-        with->values[at][i] = (float)((double)draw(state, 1 << 24) / (1 << 23) - 1);
-    return at;
+        fixture->values[index][i] = (float)((double)draw(state, 1 << 24) / (1 << 23) - 1);
+    return index;
 }
 
 /* The product that makes Y does something before it writes. */
-static void add_write_back(layer *with, const drawn_case *of, uint64_t *state) {
+static void add_write_back(layer *fixture, const drawn_case *sample, uint64_t *state) {
     uint32_t s = 0;
-    while (with->program.tensor[with->operation[s].result].role != TN_ROLE_Y) s++;
-    tn_rtl_operation *product = &with->operation[s];
-    if (of->kind != PLAIN) product->write_back.stages = 1 + (uint32_t)draw(state, 7);
+    while (fixture->program.tensor[fixture->operation[s].result].role != TN_ROLE_Y) s++;
+    tn_rtl_operation *product = &fixture->operation[s];
+    if (sample->kind != PLAIN) product->write_back.stages = 1 + (uint32_t)draw(state, 7);
     for (int which = 0; which < TN_RTL_ADDED; which++)
-        product->write_back.added[which] = add_added(with, product, which, state);
+        product->write_back.added[which] = add_added(fixture, product, which, state);
 }
 
 /* `forms`: the memories have these banks and words, whatever the case draws. */
-static void build(layer *with, const drawn_case *of, const tn_rtl_memory *forms) {
-    uint64_t state = of->seed, tokens;
+static void build(layer *fixture, const drawn_case *sample, const tn_rtl_memory *forms) {
+    uint64_t state = sample->seed, tokens;
     tn_error error;
     tn_weight weight;
-    with->arena = (tn_arena){0};
-    with->twice = of->kind == TWICE;
-    check(tn_spec_parse(of->spec, (tn_position){0}, &weight, &tokens, &error), &error);
-    check(tn_program_named(&weight, tokens, of->flow, &(tn_program_options){.training = true}, &with->arena,
-                           &with->program, &error),
+    fixture->arena = (tn_arena){0};
+    fixture->twice = sample->kind == TWICE;
+    check(tn_spec_parse(sample->spec, (tn_position){0}, &weight, &tokens, &error), &error);
+    check(tn_program_named(&weight, tokens, sample->flow, &(tn_program_options){.training = true},
+                           &fixture->arena, &fixture->program, &error),
           &error);
-    const tn_program *program = &with->program;
-    with->index_size = program->index_size;
+    const tn_program *program = &fixture->program;
+    fixture->index_size = program->index_size;
     uint32_t updates = 0;
     for (uint32_t t = 0; t < program->tensors; t++)
         updates += program->tensor[t].role == TN_ROLE_CORE_GRADIENT;
     const uint32_t arrays = program->tensors + TN_RTL_ADDED;
-    check(TN_NEW(&with->arena, arrays, &with->array, &error), &error);
-    check(TN_NEW(&with->arena, arrays, &with->values, &error), &error);
-    check(TN_NEW(&with->arena, program->steps + updates, &with->operation, &error), &error);
-    uint64_t widest = of->rows > of->columns ? of->rows : of->columns;
+    check(TN_NEW(&fixture->arena, arrays, &fixture->array, &error), &error);
+    check(TN_NEW(&fixture->arena, arrays, &fixture->values, &error), &error);
+    check(TN_NEW(&fixture->arena, program->steps + updates, &fixture->operation, &error), &error);
+    uint64_t widest = sample->rows > sample->columns ? sample->rows : sample->columns;
     for (int m = 0; m < OPERANDS_IN; m++)
-        with->memory[m] = (tn_rtl_memory){.banks = UINT64_C(1) << draw(&state, 3),
-                                          .word = draw(&state, 3) ? widest : 2,
-                                          .style = TN_STYLE_BLOCK};
-    for (int m = 0; m < 3 && with->twice; m++)
-        with->memory[m].second = UINT64_C(1) << draw(&state, 2),
-        with->memory[m].banks *= with->memory[m].second;
-    for (int m = 0; m < 3 && of->kind == PLAIN; m++) with->memory[m].banks = with->memory[m].word = 1;
-    if (of->update) { /* the same words for all, so that any core may be updated from any memory */
-        with->memory[1] = with->memory[2] = with->memory[0];
+        fixture->memory[m] = (tn_rtl_memory){.banks = UINT64_C(1) << draw(&state, 3),
+                                             .word = draw(&state, 3) ? widest : 2,
+                                             .style = TN_STYLE_BLOCK};
+    for (int m = 0; m < 3 && fixture->twice; m++)
+        fixture->memory[m].second = UINT64_C(1) << draw(&state, 2),
+        fixture->memory[m].banks *= fixture->memory[m].second;
+    for (int m = 0; m < 3 && sample->kind == PLAIN; m++)
+        fixture->memory[m].banks = fixture->memory[m].word = 1;
+    if (sample->update) { /* the same words for all, so that any core may be updated from any memory */
+        fixture->memory[1] = fixture->memory[2] = fixture->memory[0];
     }
-    for (int m = OPERANDS_IN; m < MEMORIES; m++) with->memory[m] = with->memory[m - OPERANDS_IN];
+    for (int m = OPERANDS_IN; m < MEMORIES; m++) fixture->memory[m] = fixture->memory[m - OPERANDS_IN];
     for (int m = 0; m < MEMORIES && forms; m++) {
-        with->memory[m] = forms[m];
-        with->memory[m].depth = 0;
+        fixture->memory[m] = forms[m];
+        fixture->memory[m].depth = 0;
     }
-    for (uint32_t t = 0; t < program->tensors; t++) with->array[t].memory = UINT32_MAX;
-    place_arrays(with, &state);
+    for (uint32_t t = 0; t < program->tensors; t++) fixture->array[t].memory = UINT32_MAX;
+    place_arrays(fixture, &state);
     for (uint32_t t = 0; t < program->tensors; t++) {
-        tn_rtl_array *array = &with->array[t];
-        tn_rtl_memory *memory = &with->memory[array->memory];
+        tn_rtl_array *array = &fixture->array[t];
+        tn_rtl_memory *memory = &fixture->memory[array->memory];
         const tn_program_tensor *tensor = &program->tensor[t];
         char name[32];
         uint64_t dims[TN_BANK_LAYOUT_AXES] = {1}, elements = 1;
@@ -217,62 +220,63 @@ static void build(layer *with, const drawn_case *of, const tn_rtl_memory *forms)
             elements *= dims[k];
         }
         array->layout = draw_layout(memory, dims, axes, &state);
-        if (of->update && tensor->role == TN_ROLE_CORE_GRADIENT) {
-            const tn_rtl_array *core = &with->array[tensor->core + 1];
+        if (sample->update && tensor->role == TN_ROLE_CORE_GRADIENT) {
+            const tn_rtl_array *core = &fixture->array[tensor->core + 1];
             array->layout = core->layout;
         }
         array->base = memory->depth;
         memory->depth += tn_rtl_strides_of(&array->layout).depth + draw(&state, 3);
-        check(tn_arena_format(&with->arena, &array->name, &error, "%s",
+        check(tn_arena_format(&fixture->arena, &array->name, &error, "%s",
                               tn_program_tensor_name(program, t, name)),
               &error);
-        check(tn_arena_alloc(&with->arena, elements, sizeof **with->values, &with->values[t], &error),
-              &error);
+        check(
+            tn_arena_alloc(&fixture->arena, elements, sizeof **fixture->values, &fixture->values[t], &error),
+            &error);
         for (uint64_t i = 0; t < program->inputs && i < elements; i++)
-            with->values[t][i] = (float)((double)draw(&state, 1 << 24) / (1 << 23) - 1);
+            fixture->values[t][i] = (float)((double)draw(&state, 1 << 24) / (1 << 23) - 1);
     }
     uint32_t operations = 0;
     for (uint32_t s = 0; s < program->steps; s++) {
         const tn_program_step *step = &program->step[s];
-        with->operation[operations++] = (tn_rtl_operation){
+        fixture->operation[operations++] = (tn_rtl_operation){
             .name = "product",
             .left = step->a,
             .right = step->b,
             .result = step->out,
-            .row = draw_cut(with, step->a, step->out, true, step->b, of->rows, &state),
-            .column = draw_cut(with, step->b, step->out, true, step->a, of->columns, &state),
-            .term = draw_cut(with, step->a, step->b, true, step->out, of->terms, &state)};
+            .row = draw_cut(fixture, step->a, step->out, true, step->b, sample->rows, &state),
+            .column = draw_cut(fixture, step->b, step->out, true, step->a, sample->columns, &state),
+            .term = draw_cut(fixture, step->a, step->b, true, step->out, sample->terms, &state)};
     }
-    for (uint32_t t = 0; t < program->tensors && of->update; t++)
+    for (uint32_t t = 0; t < program->tensors && sample->update; t++)
         if (program->tensor[t].role == TN_ROLE_CORE_GRADIENT) {
             uint32_t core = program->tensor[t].core + 1;
-            with->operation[operations++] = (tn_rtl_operation){
+            fixture->operation[operations++] = (tn_rtl_operation){
                 .name = "update", .update = true, .left = core, .right = t, .result = core};
         }
-    add_write_back(with, of, &state);
-    with->design = (tn_rtl_design){.rows = of->rows,
-                                   .columns = of->columns,
-                                   .terms = of->terms,
-                                   .vector = of->vector,
-                                   .multiply_cycles = of->multiply,
-                                   .add_cycles = of->add,
-                                   .rate = 0.01,
-                                   .latencies.of[TN_COMPARE] = 2,
-                                   .memories = MEMORIES,
-                                   .arrays = arrays,
-                                   .operations = operations,
-                                   .memory = with->memory,
-                                   .array = with->array,
-                                   .operation = with->operation};
+    add_write_back(fixture, sample, &state);
+    fixture->design = (tn_rtl_design){.rows = sample->rows,
+                                      .columns = sample->columns,
+                                      .terms = sample->terms,
+                                      .vector = sample->vector,
+                                      .multiply_cycles = sample->multiply,
+                                      .add_cycles = sample->add,
+                                      .rate = 0.01,
+                                      .latencies.cycles[TN_COMPARE] = 2,
+                                      .memories = MEMORIES,
+                                      .arrays = arrays,
+                                      .operations = operations,
+                                      .memory = fixture->memory,
+                                      .array = fixture->array,
+                                      .operation = fixture->operation};
     for (int m = 0; m < MEMORIES; m++)
-        if (with->memory[m].depth == 0) with->memory[m].depth = 1;
+        if (fixture->memory[m].depth == 0) fixture->memory[m].depth = 1;
 }
 
-static void *append(layer *with, const void *a, uint32_t a_count, const void *b, uint32_t b_count,
+static void *append(layer *fixture, const void *a, uint32_t a_count, const void *b, uint32_t b_count,
                     size_t size) {
     char *both;
     tn_error error;
-    check(tn_arena_alloc(&with->arena, (size_t)a_count + b_count, size, &both, &error), &error);
+    check(tn_arena_alloc(&fixture->arena, (size_t)a_count + b_count, size, &both, &error), &error);
     memcpy(both, a, a_count * size);
     memcpy(both + a_count * size, b, b_count * size);
     return both;
@@ -291,39 +295,40 @@ static tn_rtl_operation moved(tn_rtl_operation operation, uint32_t arrays, uint3
 }
 
 /* One program of two layers on the same memories, their operations in turn: products follow updates. */
-static void join(layer *with, const layer *other) {
-    tn_rtl_design *a = &with->design;
+static void join(layer *fixture, const layer *other) {
+    tn_rtl_design *a = &fixture->design;
     const tn_rtl_design *b = &other->design;
-    uint32_t indices = with->program.indices, arrays = a->arrays;
-    with->array = append(with, with->array, arrays, other->array, b->arrays, sizeof *with->array);
-    with->values = append(with, with->values, arrays, other->values, b->arrays, sizeof *with->values);
-    with->index_size = append(with, with->index_size, indices, other->index_size, other->program.indices,
-                              sizeof *with->index_size);
+    uint32_t indices = fixture->program.indices, arrays = a->arrays;
+    fixture->array = append(fixture, fixture->array, arrays, other->array, b->arrays, sizeof *fixture->array);
+    fixture->values =
+        append(fixture, fixture->values, arrays, other->values, b->arrays, sizeof *fixture->values);
+    fixture->index_size = append(fixture, fixture->index_size, indices, other->index_size,
+                                 other->program.indices, sizeof *fixture->index_size);
     for (uint32_t t = arrays; t < arrays + b->arrays; t++) {
-        tn_rtl_array *array = &with->array[t];
-        array->base += with->memory[array->memory].depth;
+        tn_rtl_array *array = &fixture->array[t];
+        array->base += fixture->memory[array->memory].depth;
         for (uint32_t k = 0; k < array->layout.axes; k++) array->index[k] += indices;
     }
-    for (int m = 0; m < MEMORIES; m++) with->memory[m].depth += other->memory[m].depth;
+    for (int m = 0; m < MEMORIES; m++) fixture->memory[m].depth += other->memory[m].depth;
     tn_rtl_operation *all =
-        append(with, with->operation, a->operations, other->operation, b->operations, sizeof *all);
+        append(fixture, fixture->operation, a->operations, other->operation, b->operations, sizeof *all);
     uint32_t count = 0;
     for (uint32_t i = 0; i < a->operations || i < b->operations; i++) {
-        if (i < a->operations) all[count++] = with->operation[i];
+        if (i < a->operations) all[count++] = fixture->operation[i];
         if (i < b->operations) all[count++] = moved(other->operation[i], arrays, indices);
     }
-    with->operation = all;
+    fixture->operation = all;
     a->arrays += b->arrays;
     a->operations = count;
-    a->array = with->array;
+    a->array = fixture->array;
     a->operation = all;
 }
 
-static void put_all(const layer *with, tn_rtl_image *image) {
+static void put_all(const layer *fixture, tn_rtl_image *image) {
     tn_error error;
-    check(tn_rtl_image_make(&with->design, (tn_arena *)&with->arena, image, &error), &error);
-    for (uint32_t t = 0; t < with->design.arrays; t++)
-        tn_rtl_image_put(&with->design, &with->array[t], with->values[t], image);
+    check(tn_rtl_image_make(&fixture->design, (tn_arena *)&fixture->arena, image, &error), &error);
+    for (uint32_t t = 0; t < fixture->design.arrays; t++)
+        tn_rtl_image_put(&fixture->design, &fixture->array[t], fixture->values[t], image);
 }
 
 /* Builds and runs the folder's testbench; its exit status. The simulator's own objects, the same for every engine, are
@@ -358,11 +363,11 @@ static void compile(prepared *made) {
           &error);
 }
 
-static void prepare(const drawn_case *of, const drawn_case *other, prepared *made) {
+static void prepare(const drawn_case *sample, const drawn_case *other, prepared *made) {
     tn_error error;
     memset(made, 0, sizeof *made);
-    made->runs = of->runs;
-    build(&made->layer, of, NULL);
+    made->runs = sample->runs;
+    build(&made->layer, sample, NULL);
     if (other) {
         build(&made->other, other, made->layer.memory);
         join(&made->layer, &made->other);
@@ -371,7 +376,7 @@ static void prepare(const drawn_case *of, const drawn_case *other, prepared *mad
     tn_rtl_image followed;
     put_all(&made->layer, &made->begin);
     put_all(&made->layer, &followed);
-    for (uint32_t run = 0; run < of->runs; run++)
+    for (uint32_t run = 0; run < sample->runs; run++)
         check(tn_rtl_reference_run(&made->layer.design, made->layer.index_size, made->layer.values, &followed,
                                    &error),
               &error);
@@ -385,17 +390,18 @@ static void write_files(const prepared *made, const char *folder) {
 }
 
 /* Every operation takes its predicted cycles, and the memories hold what the reference says. */
-static void check_simulation(const drawn_case *of, const prepared *made, const char *folder) {
+static void check_simulation(const drawn_case *sample, const prepared *made, const char *folder) {
     char line[64], *printed;
     uint64_t cycles = 0;
     write_files(made, folder);
-    if (run_testbench(folder, &printed) != 0) fail_msg("%s: %s\n%s", of->spec, folder, printed);
+    if (run_testbench(folder, &printed) != 0) fail_msg("%s: %s\n%s", sample->spec, folder, printed);
     assert_non_null(strstr(printed, " wrong 0\n"));
     for (uint32_t i = 0; i < made->layer.design.operations; i++) {
         cycles += made->engine.step[i].cycles;
         snprintf(line, sizeof line, "operation %" PRIu32 " cycles %" PRIu64 "\n", i,
                  made->engine.step[i].cycles);
-        if (!strstr(printed, line)) fail_msg("%s: expected '%s' in %s\n%s", of->spec, line, folder, printed);
+        if (!strstr(printed, line))
+            fail_msg("%s: expected '%s' in %s\n%s", sample->spec, line, folder, printed);
     }
     assert_int_equal(cycles, made->engine.cycles);
     free(printed);
@@ -413,16 +419,16 @@ static void forget(prepared *made) {
     tn_arena_free(&made->other.arena);
 }
 
-static void simulate(const drawn_case *of, const drawn_case *other) {
+static void simulate(const drawn_case *sample, const drawn_case *other) {
     char folder[] = "engine-XXXXXX";
     prepared made;
     assert_non_null(mkdtemp(folder));
-    prepare(of, other, &made);
-    check_simulation(of, &made, folder);
+    prepare(sample, other, &made);
+    check_simulation(sample, &made, folder);
     forget(&made);
     remove_folder(folder);
-    print_message("%s%s%s on %" PRIu64 "x%" PRIu64 "x%" PRIu64 "\n", of->spec, other ? " and " : "",
-                  other ? other->spec : "", of->rows, of->columns, of->terms);
+    print_message("%s%s%s on %" PRIu64 "x%" PRIu64 "x%" PRIu64 "\n", sample->spec, other ? " and " : "",
+                  other ? other->spec : "", sample->rows, sample->columns, sample->terms);
 }
 
 /* Layers and kernels: those of the numbers that TENFOLD_RTL_CASES asks for ("0-34": all, mixed ones too); every suite
@@ -511,7 +517,7 @@ static tn_rtl_columns all_columns(prepared *made) {
     check(tn_rtl_columns_find(&made->engine, &made->layer.arena, &columns, &error), &error);
     assert_true(columns.stored < columns.bits);
     columns.stored = columns.bits;
-    for (uint32_t b = 0; b < columns.bits; b++) columns.of[b] = b;
+    for (uint32_t b = 0; b < columns.bits; b++) columns.number[b] = b;
     return columns;
 }
 

@@ -70,7 +70,7 @@ static void check_line(const char *what, const json_t *line, const json_t *list)
 
 /* memories.svh has one instance for each memory of the list, of its banks, words, depth and style. */
 static void check_sources(const char *folder, const json_t *list) {
-    char path[256], *source, *at;
+    char path[256], *source, *cursor;
     FILE *file;
     size_t i, length;
     json_t *memory;
@@ -82,7 +82,7 @@ static void check_sources(const char *folder, const json_t *list) {
     length = fread(source, 1, (1 << 20) - 1, file);
     fclose(file);
     assert_true(length > 0);
-    at = source;
+    cursor = source;
     json_array_foreach((json_t *)list, i, memory) {
         char expected[256];
         snprintf(expected, sizeof expected,
@@ -91,8 +91,8 @@ static void check_sources(const char *folder, const json_t *list) {
                  (long long)number(memory, "banks"), (long long)number(memory, "width_bits") / 32,
                  (long long)number(memory, "depth"),
                  strcmp(text(memory, "style"), "lutram") == 0 ? "distributed" : text(memory, "style"), i);
-        at = strstr(at, expected);
-        if (!at) fail_msg("no %s", expected);
+        cursor = strstr(cursor, expected);
+        if (!cursor) fail_msg("no %s", expected);
     }
     free(source);
 }
@@ -205,12 +205,12 @@ static void play(const tn_rtl_design *design, const bool *given) {
                 uint64_t depth = tn_rtl_strides_of(&array->layout).depth;
                 assert_true(array->base + depth <= design->memory[array->memory].depth);
                 for (uint64_t w = 0; w < depth && (pass > 0 || given[a]); w++) {
-                    uint32_t *at = &holder[array->memory][array->base + w];
+                    uint32_t *entry = &holder[array->memory][array->base + w];
                     if (k == 2)
-                        *at = a + 1;
-                    else if (*at != a + 1)
+                        *entry = a + 1;
+                    else if (*entry != a + 1)
                         fail_msg("operation %u reads word %llu of array %u, where array %u is", (unsigned)i,
-                                 (unsigned long long)w, (unsigned)a, (unsigned)*at - 1);
+                                 (unsigned long long)w, (unsigned)a, (unsigned)*entry - 1);
                 }
             }
         }

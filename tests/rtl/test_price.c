@@ -38,45 +38,47 @@ typedef struct {
     tn_workload *workload; /* with cycles by operation */
 } priced;
 
-static void price(const priced_case *of, const char *model, priced *to) {
+static void price(const priced_case *sample, const char *model, priced *fixture) {
     tn_plan *plan;
     tn_work_price price;
-    assert_int_equal(tn_model_load(model, NULL, 0, &arena, &to->model, NULL), TN_OK);
-    assert_int_equal(tn_program_cache_new(&to->cache, NULL), TN_OK);
-    assert_int_equal(tn_step_build(to->model, to->cache, &arena, &to->step, NULL), TN_OK);
-    assert_int_equal(tn_device_load("u50@user-area", NULL, 0, &arena, &to->device, NULL), TN_OK);
-    assert_int_equal(tn_build_decode(NULL, &arena, &to->build, NULL), TN_OK);
-    assert_int_equal(tn_train_settings_decode(tn_model_training(to->model), &arena, &to->settings, NULL),
+    assert_int_equal(tn_model_load(model, NULL, 0, &arena, &fixture->model, NULL), TN_OK);
+    assert_int_equal(tn_program_cache_new(&fixture->cache, NULL), TN_OK);
+    assert_int_equal(tn_step_build(fixture->model, fixture->cache, &arena, &fixture->step, NULL), TN_OK);
+    assert_int_equal(tn_device_load("u50@user-area", NULL, 0, &arena, &fixture->device, NULL), TN_OK);
+    assert_int_equal(tn_build_decode(NULL, &arena, &fixture->build, NULL), TN_OK);
+    assert_int_equal(
+        tn_train_settings_decode(tn_model_training(fixture->model), &arena, &fixture->settings, NULL), TN_OK);
+    fixture->build.layouts = TN_LAID_AS_FOUND;
+    fixture->build.rows = sample->rows;
+    fixture->build.columns = sample->columns;
+    fixture->build.reduction = sample->reduction;
+    fixture->build.vector = sample->vector;
+    fixture->build.split = (uint32_t)sample->split;
+    assert_int_equal(tn_workload_prepare(&fixture->step, fixture->device, &arena, &fixture->workload, NULL),
                      TN_OK);
-    to->build.layouts = TN_LAID_AS_FOUND;
-    to->build.rows = of->rows;
-    to->build.columns = of->columns;
-    to->build.reduction = of->reduction;
-    to->build.vector = of->vector;
-    to->build.split = (uint32_t)of->split;
-    assert_int_equal(tn_workload_prepare(&to->step, to->device, &arena, &to->workload, NULL), TN_OK);
-    assert_int_equal(tn_workload_plan(to->workload, &to->build, &plan, NULL), TN_OK);
-    assert_int_equal(tn_plan_lay(to->workload, plan, &to->build, NULL), TN_OK);
-    assert_int_equal(tn_price_work(to->workload, plan, &to->build, &price, NULL), TN_OK);
+    assert_int_equal(tn_workload_plan(fixture->workload, &fixture->build, &plan, NULL), TN_OK);
+    assert_int_equal(tn_plan_lay(fixture->workload, plan, &fixture->build, NULL), TN_OK);
+    assert_int_equal(tn_price_work(fixture->workload, plan, &fixture->build, &price, NULL), TN_OK);
 }
 
-static bool is_of_layer(const tn_step *step, const tn_operation *of, const char *layer) {
-    bool update = of->kind == TN_OP_UPDATE_SGD && step->array[of->reads[0]].is_core;
-    return !layer[0] || (strcmp(step->layer[of->layer].name, layer) == 0 && (of->program_step || update));
+static bool is_of_layer(const tn_step *step, const tn_operation *operation, const char *layer) {
+    bool update = operation->kind == TN_OP_UPDATE_SGD && step->array[operation->reads[0]].is_core;
+    return !layer[0] ||
+           (strcmp(step->layer[operation->layer].name, layer) == 0 && (operation->program_step || update));
 }
 
 /* What is generated takes, operation by operation, what the step's price says. */
-static void check(const priced_case *of, const char *model) {
+static void check(const priced_case *sample, const char *model) {
     priced made;
     tn_rtl_answer answer;
     tn_error error;
     char folder[] = "priced-XXXXXX", command[64];
     uint32_t line = 0;
-    price(of, model, &made);
+    price(sample, model, &made);
     const tn_rtl_request request = {.step = &made.step,
                                     .device = made.device,
                                     .build = &made.build,
-                                    .layer = of->layer[0] ? of->layer : NULL,
+                                    .layer = sample->layer[0] ? sample->layer : NULL,
                                     .folder = folder,
                                     .seed = 1,
                                     .update = true,
@@ -86,18 +88,18 @@ static void check(const priced_case *of, const char *model) {
     assert_non_null(mkdtemp(folder));
     if (tn_rtl_generate(&request, &arena, &answer, &error) != TN_OK) fail_msg("%s", error.message);
     for (uint32_t i = 0; i < made.step.operations; i++) {
-        if (!is_of_layer(&made.step, &made.step.operation[i], of->layer)) continue;
+        if (!is_of_layer(&made.step, &made.step.operation[i], sample->layer)) continue;
         if (answer.operation[line].cycles_predicted != made.workload->cycles[i])
-            fail_msg("%s, operation %" PRIu32 " (%s %s): generated %" PRIu64 ", priced %" PRIu64, of->model,
-                     i, answer.operation[line].kind, answer.operation[line].name,
+            fail_msg("%s, operation %" PRIu32 " (%s %s): generated %" PRIu64 ", priced %" PRIu64,
+                     sample->model, i, answer.operation[line].kind, answer.operation[line].name,
                      answer.operation[line].cycles_predicted, made.workload->cycles[i]);
         line++;
     }
     assert_int_equal(line, answer.operations);
     print_message("%s %s on %" PRIu64 "x%" PRIu64 "x%" PRIu64 ", %" PRIu64 " lanes: %" PRIu64
                   " cycles in %" PRIu32 " operations\n",
-                  of->model, of->layer, of->rows, of->columns, of->reduction, of->vector,
-                  answer.cycles_predicted, answer.operations);
+                  sample->model, sample->layer, sample->rows, sample->columns, sample->reduction,
+                  sample->vector, answer.cycles_predicted, answer.operations);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     test_run run = test_shell(command);
     test_run_free(&run);

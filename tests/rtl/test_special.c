@@ -168,8 +168,8 @@ static void test_templates(void **state) {
              folder, test_source("src/rtl/templates"), VECTORS, cases, test_source("tests/rtl/special.sv"));
     test_run run = test_shell(command);
     int latencies = 0;
-    for (const char *at = run.out;
-         (at = strstr(at, "greater 0 divide 0 root 0 exponential 0 logarithm 0 wrong")); at++)
+    for (const char *cursor = run.out;
+         (cursor = strstr(cursor, "greater 0 divide 0 root 0 exponential 0 logarithm 0 wrong")); cursor++)
         latencies++;
     if (latencies != cases) fail_msg("%s", run.out);
     test_run_free(&run);

@@ -46,7 +46,7 @@ static void test_circuits_are_as_priced(void **state) {
             }
             for (int path = 0; path < row->paths; path++) {
                 uint64_t cycles = 0;
-                for (int k = 0; k < TN_OPERATORS; k++) cycles += row->series[path][k] * latencies.of[k];
+                for (int k = 0; k < TN_OPERATORS; k++) cycles += row->series[path][k] * latencies.cycles[k];
                 if (cycles > depth) depth = cycles;
             }
             if (circuit.depth != depth)
@@ -66,12 +66,12 @@ static void test_circuits_compute(void **state) {
     for (double x = -6; x <= 6; x += 0.37) {
         const double step = 1e-5,
                      formula = 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
-        tn_formula_inputs in = {.a = x}, ahead = {.a = x + step}, of = {.a = 1, .b = x};
-        tn_formula_run(&gelu.formula, &tn_float64_arithmetic, &in, out);
+        tn_formula_inputs inputs = {.a = x}, ahead = {.a = x + step}, formula_inputs = {.a = 1, .b = x};
+        tn_formula_run(&gelu.formula, &tn_float64_arithmetic, &inputs, out);
         tn_formula_run(&gelu.formula, &tn_float64_arithmetic, &ahead, next);
         assert_true(fabs(out[TN_CIRCUIT_Y] - formula) < 1e-6);
         double slope = (next[TN_CIRCUIT_Y] - out[TN_CIRCUIT_Y]) / step;
-        tn_formula_run(&gradient.formula, &tn_float64_arithmetic, &of, out);
+        tn_formula_run(&gradient.formula, &tn_float64_arithmetic, &formula_inputs, out);
         assert_true(fabs(out[TN_CIRCUIT_Y] - slope) < 1e-4);
         tn_formula_run(&gelu.formula, &tn_hardware_arithmetic, &(tn_formula_inputs){.a = (double)(float)x},
                        out);
@@ -80,9 +80,9 @@ static void test_circuits_compute(void **state) {
 }
 
 static double number_behind(const char *text, const char *key) {
-    const char *at = strstr(text, key);
-    if (!at) fail_msg("no %s in %s", key, text);
-    return strtod(at + strlen(key), NULL);
+    const char *cursor = strstr(text, key);
+    if (!cursor) fail_msg("no %s in %s", key, text);
+    return strtod(cursor + strlen(key), NULL);
 }
 
 /* Three steps: the loss of each in the hardware's arithmetic is that of training. */
@@ -93,13 +93,14 @@ static void check_steps(const char *model, const char *options, bool simulate) {
              model, folder, options, simulate ? "--simulate" : "");
     test_run run = test_shell(command);
     if (run.status != 0) fail_msg("%s: %s%s", command, run.out, run.err);
-    const char *at = strstr(run.out, "\"losses\"");
-    assert_non_null(at);
+    const char *cursor = strstr(run.out, "\"losses\"");
+    assert_non_null(cursor);
     for (int step = 0; step < 3; step++) {
-        double hardware = number_behind(at, "\"hardware\":"), exact = number_behind(at, "\"float64\":");
+        double hardware = number_behind(cursor, "\"hardware\":"),
+               exact = number_behind(cursor, "\"float64\":");
         if (fabs(hardware - exact) > 1e-5 * exact)
             fail_msg("%s: step %d: loss %.9g, of training %.9g", model, step, hardware, exact);
-        at = strstr(at, "\"float64\":") + 1;
+        cursor = strstr(cursor, "\"float64\":") + 1;
     }
     if (simulate) {
         assert_true(number_behind(run.out, "\"wrong_words\":") == 0);
@@ -250,14 +251,14 @@ typedef struct {
 
 static void take_weights(void *user, const char *name, uint64_t elements, double *values) {
     const tn_array_info *info;
-    double *from = test_arrays_values(((oracle *)user)->weights, name, &info);
+    double *source = test_arrays_values(((oracle *)user)->weights, name, &info);
     assert_int_equal(info->elements, elements);
-    memcpy(values, from, elements * sizeof *values);
-    free(from);
+    memcpy(values, source, elements * sizeof *values);
+    free(source);
 }
 
-static void read_samples(oracle *of) {
-    json_t *samples = json_object_get(of->root, "samples");
+static void read_samples(oracle *reference) {
+    json_t *samples = json_object_get(reference->root, "samples");
     for (size_t s = 0; s < ORACLE_STEPS; s++) {
         json_t *sample = json_array_get(samples, s), *tokens = json_object_get(sample, "tokens"),
                *slots = json_object_get(sample, "slots");
@@ -265,11 +266,11 @@ static void read_samples(oracle *of) {
         assert_true(json_array_size(tokens) <= 8);
         for (; length < json_array_size(tokens) && json_integer_value(json_array_get(tokens, length)) >= 0;
              length++) {
-            of->token[s][length] = (uint32_t)json_integer_value(json_array_get(tokens, length));
-            of->slot[s][length] = (int32_t)json_integer_value(json_array_get(slots, length));
+            reference->token[s][length] = (uint32_t)json_integer_value(json_array_get(tokens, length));
+            reference->slot[s][length] = (int32_t)json_integer_value(json_array_get(slots, length));
         }
-        of->example[s] = (tn_example){(uint32_t)length, of->token[s], of->slot[s],
-                                      (int32_t)json_integer_value(json_object_get(sample, "intent"))};
+        reference->example[s] = (tn_example){(uint32_t)length, reference->token[s], reference->slot[s],
+                                             (int32_t)json_integer_value(json_object_get(sample, "intent"))};
     }
 }
 
@@ -281,7 +282,7 @@ static void test_oracle(void **state) {
     tn_arena arena = {0};
     for (size_t c = 0; c < sizeof names / sizeof *names; c++) {
         char path[128], folder[] = "oracle-XXXXXX", command[64];
-        oracle of = {0};
+        oracle reference = {0};
         tn_model *model;
         tn_program_cache *cache;
         tn_device *device;
@@ -292,11 +293,11 @@ static void test_oracle(void **state) {
         tn_error error;
         json_error_t where;
         snprintf(path, sizeof path, "oracles/training/%s/oracle.json", names[c]);
-        of.root = json_load_file(test_shared_or_skip(path), 0, &where);
-        assert_non_null(of.root);
-        read_samples(&of);
+        reference.root = json_load_file(test_shared_or_skip(path), 0, &where);
+        assert_non_null(reference.root);
+        read_samples(&reference);
         snprintf(path, sizeof path, "oracles/training/%s/initial.npz", names[c]);
-        of.weights = test_arrays_open(test_shared_or_skip(path));
+        reference.weights = test_arrays_open(test_shared_or_skip(path));
         snprintf(path, sizeof path, "oracles/training/%s/model.yaml", names[c]);
         assert_int_equal(tn_model_load(test_shared_or_skip(path), NULL, 0, &arena, &model, NULL), TN_OK);
         assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
@@ -304,7 +305,7 @@ static void test_oracle(void **state) {
         assert_int_equal(tn_device_load("u50@user-area", NULL, 0, &arena, &device, NULL), TN_OK);
         assert_int_equal(tn_build_decode(NULL, &arena, &build, NULL), TN_OK);
         assert_int_equal(tn_train_settings_decode(NULL, &arena, &settings, NULL), TN_OK);
-        settings.layer_norm_epsilon = json_number_value(json_object_get(of.root, "layer_norm_eps"));
+        settings.layer_norm_epsilon = json_number_value(json_object_get(reference.root, "layer_norm_eps"));
         assert_non_null(mkdtemp(folder));
         const tn_rtl_request request = {.step = &step,
                                         .device = device,
@@ -313,17 +314,17 @@ static void test_oracle(void **state) {
                                         .seed = 1,
                                         .update = true,
                                         .simulate = c == 0 && simulates(),
-                                        .rate = json_number_value(json_object_get(of.root, "lr")),
+                                        .rate = json_number_value(json_object_get(reference.root, "lr")),
                                         .model = model,
                                         .settings = &settings,
                                         .steps = ORACLE_STEPS,
-                                        .example = of.example,
+                                        .example = reference.example,
                                         .initial = take_weights,
-                                        .user = &of};
+                                        .user = &reference};
         if (tn_rtl_generate(&request, &arena, &answer, &error) != TN_OK) fail_msg("%s", error.message);
         for (size_t s = 0; s < ORACLE_STEPS; s++) {
             double expected = json_number_value(
-                json_object_get(json_array_get(json_object_get(of.root, "curve"), s), "loss"));
+                json_object_get(json_array_get(json_object_get(reference.root, "curve"), s), "loss"));
             if (fabs(answer.loss[s].hardware - expected) > 1e-5 * expected ||
                 fabs(answer.loss[s].hardware - answer.loss[s].float32) > 1e-6 * expected)
                 fail_msg("%s, step %zu: loss %.9g, of the reference %.9g, of training %.9g", names[c], s,
@@ -338,8 +339,8 @@ static void test_oracle(void **state) {
         snprintf(command, sizeof command, "rm -rf '%s'", folder);
         test_run run = test_shell(command);
         test_run_free(&run);
-        tn_arrays_close(of.weights);
-        json_decref(of.root);
+        tn_arrays_close(reference.weights);
+        json_decref(reference.root);
         tn_program_cache_free(cache);
     }
     tn_arena_free(&arena);

@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 static uint64_t counted(const json_t *answer, const char *resource) {
-    json_t *of = json_object_get(json_object_get(answer, "resources"), resource);
-    json_t *predicted = json_object_get(of, "predicted");
+    json_t *object = json_object_get(json_object_get(answer, "resources"), resource);
+    json_t *predicted = json_object_get(object, "predicted");
     if (!json_is_integer(predicted)) fail_msg("no %s in resources", resource);
     return (uint64_t)json_integer_value(predicted);
 }

@@ -25,8 +25,8 @@ static const tn_cpu_rates rates = {{1e-6, 1e-6}, {1e-7, 1e-7}, {1e-9, 1e-9}, {1e
 static void put(const char *name, const char *shape, const double *values, bool single) {
     uint64_t axis[8];
     size_t axes = 0;
-    for (const char *at = shape; *at; at += strcspn(at, "x"), at += *at == 'x')
-        axis[axes++] = strtoull(at, NULL, 10);
+    for (const char *cursor = shape; *cursor; cursor += strcspn(cursor, "x"), cursor += *cursor == 'x')
+        axis[axes++] = strtoull(cursor, NULL, 10);
     tn_array_out array = {.name = name, .axes = axes, .shape = axis, .values = values, .single = single};
     char file[64];
     snprintf(file, sizeof file, "%s.npy", name);
@@ -216,8 +216,8 @@ static void too_many_cores(void **state) {
     tn_arena_free(&arena);
 }
 
-static tn_array_out member(const char *name, size_t axes, const uint64_t *shape, size_t from) {
-    return (tn_array_out){.name = name, .axes = axes, .shape = shape, .values = numbers + from};
+static tn_array_out member(const char *name, size_t axes, const uint64_t *shape, size_t start) {
+    return (tn_array_out){.name = name, .axes = axes, .shape = shape, .values = numbers + start};
 }
 
 static const uint64_t SHAPES[][3] = {{1, 3, 2}, {2, 2, 3}, {3, 2, 2}, {2, 4, 1}, {4, 8, 0}, {4, 6, 0}};
@@ -225,7 +225,7 @@ static const uint64_t SHAPES[][3] = {{1, 3, 2}, {2, 2, 3}, {3, 2, 2}, {2, 4, 1},
 /* The same train in one .npz: in a folder beside x and dy, with them, and alone. */
 static void containers(void **state) {
     (void)state;
-    static const size_t from[] = {0, 7, 31, 57, 71, 113};
+    static const size_t source[] = {0, 7, 31, 57, 71, 113};
     tn_array_out all[6];
     tn_arena arena = {0};
     tn_trial trial, packed;
@@ -234,7 +234,7 @@ static void containers(void **state) {
     assert_int_equal(load(&arena, &trial, NULL), TN_OK);
     for (int k = 0; k < 6; k++) {
         static const char *const names[] = {"core1", "core2", "core3", "core4", "x", "dy"};
-        all[k] = member(names[k], k < 4 ? 3 : 2, SHAPES[k], from[k]);
+        all[k] = member(names[k], k < 4 ? 3 : 2, SHAPES[k], source[k]);
     }
     assert_int_equal(tn_npz_write(test_in_folder("cores.npz"), all, 4, NULL), TN_OK);
     refuse("is in");

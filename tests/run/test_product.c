@@ -18,14 +18,14 @@ enum { INDICES = 7, MOST = 4096 };
 typedef struct {
     uint64_t size[INDICES];
     uint32_t index[3][INDICES]; /* of a, b and the result */
-    tn_indices on[3];
+    tn_indices indices[3];
     double a[MOST], b[MOST], out[MOST], expected[MOST];
     float single_a[MOST], single_b[MOST], single_out[MOST];
 } drawn;
 
 static uint64_t elements_of(const drawn *d, int tensor) {
     uint64_t elements = 1;
-    for (uint32_t i = 0; i < d->on[tensor].count; i++) elements *= d->size[d->index[tensor][i]];
+    for (uint32_t i = 0; i < d->indices[tensor].count; i++) elements *= d->size[d->index[tensor][i]];
     return elements;
 }
 
@@ -42,35 +42,35 @@ static void draw(drawn *d, uint64_t *seed) {
     memset(d, 0, sizeof *d);
     for (uint32_t i = 0; i < INDICES; i++) {
         d->size[i] = 1 + test_random(seed) % 4;
-        unsigned on = (unsigned[]){3, 5, 6, 7}[test_random(seed) % 4];
+        unsigned mask = (unsigned[]){3, 5, 6, 7}[test_random(seed) % 4];
         for (int t = 0; t < 3; t++)
-            if (on >> t & 1) d->index[t][d->on[t].count++] = i;
+            if (mask >> t & 1) d->index[t][d->indices[t].count++] = i;
     }
     for (int t = 0; t < 3; t++) {
-        d->on[t].index = d->index[t];
-        if (test_random(seed) % 3) shuffle(d->index[t], d->on[t].count, seed);
+        d->indices[t].index = d->index[t];
+        if (test_random(seed) % 3) shuffle(d->index[t], d->indices[t].count, seed);
     }
 }
 
-static size_t position(const drawn *d, int tensor, const uint64_t *at) {
+static size_t position(const drawn *d, int tensor, const uint64_t *entry) {
     size_t where = 0;
-    for (uint32_t i = 0; i < d->on[tensor].count; i++) {
+    for (uint32_t i = 0; i < d->indices[tensor].count; i++) {
         uint32_t index = d->index[tensor][i];
-        where = where * d->size[index] + at[index];
+        where = where * d->size[index] + entry[index];
     }
     return where;
 }
 
 static uint64_t sum_over_all(drawn *d) {
-    uint64_t at[INDICES] = {0}, terms = 1;
+    uint64_t entry[INDICES] = {0}, terms = 1;
     for (int i = 0; i < INDICES; i++) terms *= d->size[i];
     for (uint64_t term = 0; term < terms; term++) {
         uint64_t rest = term;
         for (int i = 0; i < INDICES; i++) {
-            at[i] = rest % d->size[i];
+            entry[i] = rest % d->size[i];
             rest /= d->size[i];
         }
-        d->expected[position(d, 2, at)] += d->a[position(d, 0, at)] * d->b[position(d, 1, at)];
+        d->expected[position(d, 2, entry)] += d->a[position(d, 0, entry)] * d->b[position(d, 1, entry)];
     }
     return terms;
 }
@@ -90,11 +90,11 @@ static void against_written_out_sums(void **state) {
             d.single_b[i] = (float)(d.b[i] = (double)(test_random(&seed) % 201) / 100 - 1);
         uint64_t terms = sum_over_all(&d);
         tn_product_work work = {0}, single = {0};
-        tn_operand a = {d.on[0], d.a}, b = {d.on[1], d.b};
-        assert_int_equal(tn_run_product(TN_FLOAT64, d.size, a, b, d.on[2], d.out, &work, NULL), TN_OK);
+        tn_operand a = {d.indices[0], d.a}, b = {d.indices[1], d.b};
+        assert_int_equal(tn_run_product(TN_FLOAT64, d.size, a, b, d.indices[2], d.out, &work, NULL), TN_OK);
         a.values = d.single_a;
         b.values = d.single_b;
-        assert_int_equal(tn_run_product(TN_FLOAT32, d.size, a, b, d.on[2], d.single_out, &single, NULL),
+        assert_int_equal(tn_run_product(TN_FLOAT32, d.size, a, b, d.indices[2], d.single_out, &single, NULL),
                          TN_OK);
         for (uint64_t i = 0; i < count[2]; i++) {
             assert_true(fabs(d.out[i] - d.expected[i]) <= 1e-12);
@@ -169,15 +169,15 @@ static void permutations(void **state) {
     (void)state;
     const uint64_t size[] = {2, 1, 3, 4};
     uint32_t from_order[] = {0, 1, 2, 3}, to_order[] = {3, 0, 1, 2};
-    tn_axes from = tn_axes_of(size, (tn_indices){4, from_order});
-    tn_axes to = tn_axes_of(size, (tn_indices){4, to_order});
-    assert_int_equal(from.count, 3);
-    assert_int_equal(tn_axes_elements(&from), 24);
+    tn_axes source = tn_axes_of(size, (tn_indices){4, from_order});
+    tn_axes target = tn_axes_of(size, (tn_indices){4, to_order});
+    assert_int_equal(source.count, 3);
+    assert_int_equal(tn_axes_elements(&source), 24);
     double values[24], moved[24];
     float single[24], single_moved[24];
     for (int i = 0; i < 24; i++) single[i] = (float)(values[i] = i);
-    tn_permute(sizeof *values, &from, &to, values, moved);
-    tn_permute(sizeof *single, &from, &to, single, single_moved);
+    tn_permute(sizeof *values, &source, &target, values, moved);
+    tn_permute(sizeof *single, &source, &target, single, single_moved);
     for (int a = 0; a < 2; a++)
         for (int c = 0; c < 3; c++)
             for (int d = 0; d < 4; d++) {

@@ -26,8 +26,8 @@ static int tear_down(void **state) {
     return test_folder_remove(state);
 }
 
-static const char *pick(uint64_t *seed, const char *const *of, uint64_t count) {
-    return of[test_draw(seed, count)];
+static const char *pick(uint64_t *seed, const char *const *owner, uint64_t count) {
+    return owner[test_draw(seed, count)];
 }
 
 /* A space of a small transformer that is swept by bounds however small it is. */

@@ -35,24 +35,24 @@ typedef struct {
 } writer;
 
 /* A choice with 2 or more of the values, where there is room for it. */
-static void add(writer *to, const char *key, const char *const *value, size_t values) {
+static void add(writer *output, const char *key, const char *const *value, size_t values) {
     size_t count = 2 + (size_t)below((uint32_t)values - 1),
            first = (size_t)below((uint32_t)(values - count + 1));
-    if (to->designs * count > to->most) return;
-    to->designs *= count;
-    tn_buffer_format(&to->text, "  %s: [", key);
+    if (output->designs * count > output->most) return;
+    output->designs *= count;
+    tn_buffer_format(&output->text, "  %s: [", key);
     for (size_t i = 0; i < count; i++)
-        tn_buffer_format(&to->text, "%s\"%s\"", i ? ", " : "", value[first + i]);
-    tn_buffer_text(&to->text, "]\n");
+        tn_buffer_format(&output->text, "%s\"%s\"", i ? ", " : "", value[first + i]);
+    tn_buffer_text(&output->text, "]\n");
 }
 
 #define ADD(key, ...)                                                                                        \
     do {                                                                                                     \
         static const char *const values[] = {__VA_ARGS__};                                                   \
-        add(to, key, values, sizeof values / sizeof *values);                                                \
+        add(output, key, values, sizeof values / sizeof *values);                                            \
     } while (0)
 
-static void add_choices(writer *to) {
+static void add_choices(writer *output) {
     if (below(3) == 0) ADD("build.sharing", "shared", "per-phase");
     ADD("build.rows", "1", "2", "4", "8");
     if (below(2)) ADD("build.reduction", "1", "2", "4", "8");
@@ -61,11 +61,11 @@ static void add_choices(writer *to) {
     if (below(5) == 0) ADD("build.activation_memory", "auto", "block", "ultra");
     if (below(5) == 0) ADD("build.split", "partition", "reshape", "banks");
     if (below(5) == 0) ADD("build.vector", "2", "4", "16");
-    if (below(4) == 0 && 2 * to->designs <= to->most) {
-        to->tied = true;
-        to->designs *= 2;
-        tn_buffer_text(&to->text, "  layers.query.flow: [right-to-left, bidirectional]\n"
-                                  "  layers.key.flow: [right-to-left, bidirectional]\n");
+    if (below(4) == 0 && 2 * output->designs <= output->most) {
+        output->tied = true;
+        output->designs *= 2;
+        tn_buffer_text(&output->text, "  layers.query.flow: [right-to-left, bidirectional]\n"
+                                      "  layers.key.flow: [right-to-left, bidirectional]\n");
     }
     if (below(5) == 0) ADD("optimizer", "sgd", "momentum");
     ADD("layers.query.rank", "2", "3", "4", "6", "8");
@@ -81,26 +81,27 @@ static void add_choices(writer *to) {
     ADD("layers.widen.folding", "6x8,6x4", "4x12,3x8", "3x4x4,2x3x4");
 }
 
-static void add_space(writer *to, bool grouped) {
+static void add_space(writer *output, bool grouped) {
     static const char *const objectives[] = {
         "[seconds_per_step, on_chip_bytes, dsp, degrees_of_freedom]", "[cycles_per_step, on_chip_bytes]",
         "[seconds_per_step, bram18, parameters, degrees_of_freedom]",
         "[on_chip_bytes, degrees_of_freedom, macs_per_step]", "[seconds_per_epoch, dsp, degrees_of_freedom]"};
-    tn_buffer_format(&to->text,
+    tn_buffer_format(&output->text,
                      "kind: space\nname: drawn\nmodel: %s\ndevice: u50@user-area\n"
                      "set: [build.layouts=ideal, build.buffers=separate, build.group=%d]\nobjectives: %s\n",
                      test_source("tests/space/data/small-transformer.yaml"), grouped ? 3 : 1,
                      objectives[below(5)]);
     /* Caps that some designs break, at times. */
-    if (below(3) == 0) tn_buffer_format(&to->text, "caps: {bram18: %d}\n", 40 + (int)below(120));
+    if (below(3) == 0) tn_buffer_format(&output->text, "caps: {bram18: %d}\n", 40 + (int)below(120));
     if (below(4) == 0)
-        tn_buffer_format(&to->text, "constraints: [\"macs_per_step <= %d\"]\n", 90000 + (int)below(60000));
+        tn_buffer_format(&output->text, "constraints: [\"macs_per_step <= %d\"]\n",
+                         90000 + (int)below(60000));
     else if (below(4) == 0)
-        tn_buffer_format(&to->text, "constraints: [\"bram18 <= %d\", \"degrees_of_freedom >= %d\"]\n",
+        tn_buffer_format(&output->text, "constraints: [\"bram18 <= %d\", \"degrees_of_freedom >= %d\"]\n",
                          60 + (int)below(100), (int)below(900));
-    tn_buffer_text(&to->text, "choices:\n");
-    add_choices(to);
-    if (to->tied) tn_buffer_text(&to->text, "tied: [[layers.query.flow, layers.key.flow]]\n");
+    tn_buffer_text(&output->text, "choices:\n");
+    add_choices(output);
+    if (output->tied) tn_buffer_text(&output->text, "tied: [[layers.query.flow, layers.key.flow]]\n");
 }
 
 typedef struct {
@@ -152,12 +153,12 @@ static void same_front(const tn_space *space, const truth *all, const tn_decompo
     assert_int_equal(found->count, all->front.count);
     for (size_t i = 0; i < found->count; i++) {
         uint64_t id = id_of(space, found->digit + i * space->choices.count);
-        size_t at = 0;
-        while (at < found->count && point[at].id != id) at++;
-        if (at == found->count) fail_msg("design %llu is not on the front", (unsigned long long)id);
+        size_t index = 0;
+        while (index < found->count && point[index].id != id) index++;
+        if (index == found->count) fail_msg("design %llu is not on the front", (unsigned long long)id);
         tn_point own;
         tn_space_point(space, &found->evaluation[i], id, &own);
-        assert_memory_equal(own.value, point[at].value, space->objectives * sizeof *own.value);
+        assert_memory_equal(own.value, point[index].value, space->objectives * sizeof *own.value);
     }
     free(point);
 }
@@ -165,26 +166,26 @@ static void same_front(const tn_space *space, const truth *all, const tn_decompo
 static void try_space(int number, uint64_t most, unsigned *exact, unsigned *refused) {
     char name[64];
     bool grouped = below(5) == 0;
-    writer to = {.designs = 1, .most = most};
+    writer output = {.designs = 1, .most = most};
     tn_arena arena = {0};
     tn_space space;
     tn_error error = {0};
-    add_space(&to, grouped);
+    add_space(&output, grouped);
     snprintf(name, sizeof name, "space%d.yaml", number);
     const char *path = test_in_folder(name);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    fwrite(to.text.data, 1, to.text.length, file);
+    fwrite(output.text.data, 1, output.text.length, file);
     fclose(file);
     if (tn_space_load(path, NULL, 0, NULL, &arena, &space, &error) != TN_OK)
-        fail_msg("%s\n%s", error.message, to.text.data);
+        fail_msg("%s\n%s", error.message, output.text.data);
     static const double epsilons[] = {0, 0.03, 0.3};
     for (int i = 0; i < 3; i++) {
         tn_decomposed found;
         truth all = {0};
         const tn_decompose_options options = {.epsilon = epsilons[i], .threads = 1 + (unsigned)below(2)};
         if (tn_decompose(&space, &options, &found, &error) != TN_OK)
-            fail_msg("%s\n%s", error.message, to.text.data);
+            fail_msg("%s\n%s", error.message, output.text.data);
         *refused += found.refused != NULL;
         if (found.refused) break;
         if (getenv("TENFOLD_SPACES"))
@@ -200,7 +201,7 @@ static void try_space(int number, uint64_t most, unsigned *exact, unsigned *refu
         tn_archive_free(&all.front);
         tn_decomposed_free(&found);
     }
-    tn_buffer_free(&to.text);
+    tn_buffer_free(&output.text);
     tn_arena_free(&arena);
 }
 

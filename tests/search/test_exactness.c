@@ -46,11 +46,11 @@ static struct {
 
 /* ---- what differs ---- */
 
-static void print_file(const trial *of, const char *name, const tn_buffer *text) {
+static void print_file(const trial *this_trial, const char *name, const tn_buffer *text) {
     char path[192];
     int byte;
     if (text && !text->length) return;
-    snprintf(path, sizeof path, "%s/%s", of->folder, name);
+    snprintf(path, sizeof path, "%s/%s", this_trial->folder, name);
     FILE *file = fopen(path, "r");
     if (!file) return;
     printf("--- %s\n", name);
@@ -58,13 +58,13 @@ static void print_file(const trial *of, const char *name, const tn_buffer *text)
     fclose(file);
 }
 
-static void differs(trial *of, const char *format, ...) TN_PRINTF(2, 3);
-static void differs(trial *of, const char *format, ...) {
+static void differs(trial *this_trial, const char *format, ...) TN_PRINTF(2, 3);
+static void differs(trial *this_trial, const char *format, ...) {
     enum { TOLD = 6 };
     va_list arguments;
-    if (of->differences++ >= TOLD) return;
+    if (this_trial->differences++ >= TOLD) return;
     va_start(arguments, format);
-    printf("EXACT seed %llu: ", (unsigned long long)of->drawn.seed);
+    printf("EXACT seed %llu: ", (unsigned long long)this_trial->drawn.seed);
     vprintf(format, arguments);
     printf("\n");
     va_end(arguments);
@@ -72,36 +72,36 @@ static void differs(trial *of, const char *format, ...) {
 
 /* ---- sweeps ---- */
 
-static const char *folder_of(const trial *of, const char *name) {
+static const char *folder_of(const trial *this_trial, const char *name) {
     static char path[8][192];
     static unsigned next;
     char *text = path[next++ % 8];
-    snprintf(text, sizeof path[0], "%s/%s", of->folder, name);
+    snprintf(text, sizeof path[0], "%s/%s", this_trial->folder, name);
     return text;
 }
 
 /* The rows of a folder's front against the designs of the truth that are marked. */
-static void compare_front(trial *of, const char *folder, const char *how) {
+static void compare_front(trial *this_trial, const char *folder, const char *how) {
     tn_arena arena = {0};
     tn_result result;
     tn_error error = {0};
     if (tn_result_load(folder, &arena, &result, &error) != TN_OK) {
-        differs(of, "%s: the folder can't be read: %s", how, error.message);
+        differs(this_trial, "%s: the folder can't be read: %s", how, error.message);
         tn_arena_free(&arena);
         return;
     }
-    if (result.front_count != of->truth.front)
-        differs(of, "%s: a front of %zu, %llu by comparing all pairs", how, result.front_count,
-                (unsigned long long)of->truth.front);
+    if (result.front_count != this_trial->truth.front)
+        differs(this_trial, "%s: a front of %zu, %llu by comparing all pairs", how, result.front_count,
+                (unsigned long long)this_trial->truth.front);
     for (size_t i = 0; i < result.front_count; i++) {
-        const test_design *design = &of->truth.design[result.front[i].id];
+        const test_design *design = &this_trial->truth.design[result.front[i].id];
         if (!design->on_front)
-            differs(of, "%s: design %llu is on the front and should not be (cause %s)", how,
-                    (unsigned long long)result.front[i].id, tn_cause_name(of->space, design->cause));
+            differs(this_trial, "%s: design %llu is on the front and should not be (cause %s)", how,
+                    (unsigned long long)result.front[i].id, tn_cause_name(this_trial->space, design->cause));
         for (size_t q = 0; q < tn_quantities_count; q++) {
             double expected = tn_quantities[q].get(&design->evaluation), found = result.front[i].value[q];
             if (found != expected && !(isnan(found) && isnan(expected)))
-                differs(of, "%s: design %llu has %s %.17g, priced alone %.17g", how,
+                differs(this_trial, "%s: design %llu has %s %.17g, priced alone %.17g", how,
                         (unsigned long long)result.front[i].id, tn_quantities[q].name, found, expected);
         }
     }
@@ -110,110 +110,117 @@ static void compare_front(trial *of, const char *folder, const char *how) {
 }
 
 /* Feasible designs and causes, where they are counted by prices. */
-static void compare_counts(trial *of, const tn_summary *summary, bool kept, const char *how) {
+static void compare_counts(trial *this_trial, const tn_summary *summary, bool kept, const char *how) {
     uint64_t count[TN_CAUSES] = {0};
     bool by_price = strcmp(summary->counted_by, "price") == 0;
-    for (uint64_t i = 0; i < of->truth.designs; i++) count[of->truth.design[i].cause]++;
-    if (!summary->exact) differs(of, "%s: not exact", how);
-    if (summary->evaluated != of->truth.designs)
-        differs(of, "%s: %llu designs evaluated", how, (unsigned long long)summary->evaluated);
-    if (by_price ? summary->feasible != of->truth.feasible : summary->feasible < of->truth.feasible)
-        differs(of, "%s: %llu feasible by %s, %llu priced alone", how, (unsigned long long)summary->feasible,
-                summary->counted_by, (unsigned long long)of->truth.feasible);
+    for (uint64_t i = 0; i < this_trial->truth.designs; i++) count[this_trial->truth.design[i].cause]++;
+    if (!summary->exact) differs(this_trial, "%s: not exact", how);
+    if (summary->evaluated != this_trial->truth.designs)
+        differs(this_trial, "%s: %llu designs evaluated", how, (unsigned long long)summary->evaluated);
+    if (by_price ? summary->feasible != this_trial->truth.feasible
+                 : summary->feasible < this_trial->truth.feasible)
+        differs(this_trial, "%s: %llu feasible by %s, %llu priced alone", how,
+                (unsigned long long)summary->feasible, summary->counted_by,
+                (unsigned long long)this_trial->truth.feasible);
     if (kept) return; /* what the bound rejects counts by what it lacks already */
     for (size_t i = 0; by_price && i < summary->causes; i++)
         for (uint32_t cause = 0; cause < TN_CAUSES; cause++) {
-            if (cause >= TN_CAUSE_CONSTRAINT && cause - TN_CAUSE_CONSTRAINT >= of->space->constraints) break;
-            if (strcmp(tn_cause_name(of->space, cause), summary->cause[i]) != 0) continue;
+            if (cause >= TN_CAUSE_CONSTRAINT && cause - TN_CAUSE_CONSTRAINT >= this_trial->space->constraints)
+                break;
+            if (strcmp(tn_cause_name(this_trial->space, cause), summary->cause[i]) != 0) continue;
             if (summary->cause_count[i] != count[cause])
-                differs(of, "%s: %llu rejected by %s, %llu priced alone", how,
+                differs(this_trial, "%s: %llu rejected by %s, %llu priced alone", how,
                         (unsigned long long)summary->cause_count[i], summary->cause[i],
                         (unsigned long long)count[cause]);
             break;
         }
 }
 
-static bool sweep(trial *of, const tn_space *space, const tn_sweep_options *options, const char *name,
+static bool sweep(trial *this_trial, const tn_space *space, const tn_sweep_options *options, const char *name,
                   const char *how, tn_summary *summary) {
     tn_error error = {0};
-    if (tn_sweep_folder(space, options, folder_of(of, name), NULL, summary, &error) == TN_OK) return true;
-    differs(of, "%s: the sweep ends: %s", how, error.message);
+    if (tn_sweep_folder(space, options, folder_of(this_trial, name), NULL, summary, &error) == TN_OK)
+        return true;
+    differs(this_trial, "%s: the sweep ends: %s", how, error.message);
     return false;
 }
 
-static void compare_sweep(trial *of, const tn_space *space, const tn_sweep_options *options, const char *name,
-                          const char *how) {
+static void compare_sweep(trial *this_trial, const tn_space *space, const tn_sweep_options *options,
+                          const char *name, const char *how) {
     tn_summary summary;
-    if (!sweep(of, space, options, name, how, &summary)) return;
-    compare_counts(of, &summary, options->keep_all, how);
-    compare_front(of, folder_of(of, name), how);
+    if (!sweep(this_trial, space, options, name, how, &summary)) return;
+    compare_counts(this_trial, &summary, options->keep_all, how);
+    compare_front(this_trial, folder_of(this_trial, name), how);
 }
 
 /* Every feasible design is kept, with its objectives. */
-static void compare_kept(trial *of, const char *name) {
+static void compare_kept(trial *this_trial, const char *name) {
     char path[224], query[1024] = "SELECT id";
     sqlite3 *store;
     sqlite3_stmt *rows;
     uint64_t kept = 0;
-    snprintf(path, sizeof path, "%s/sweep.db", folder_of(of, name));
+    snprintf(path, sizeof path, "%s/sweep.db", folder_of(this_trial, name));
     if (access(path, R_OK) != 0) return;
-    for (size_t k = 0; k < of->space->objectives; k++)
-        snprintf(query + strlen(query), sizeof query - strlen(query), ", %s", of->space->objective[k]->name);
+    for (size_t k = 0; k < this_trial->space->objectives; k++)
+        snprintf(query + strlen(query), sizeof query - strlen(query), ", %s",
+                 this_trial->space->objective[k]->name);
     strcat(query, " FROM designs");
     assert_int_equal(sqlite3_open_v2(path, &store, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
     if (sqlite3_prepare_v2(store, query, -1, &rows, NULL) != SQLITE_OK)
         fail_msg("%s: %s", query, sqlite3_errmsg(store));
     for (; sqlite3_step(rows) == SQLITE_ROW; kept++) {
         uint64_t id = (uint64_t)sqlite3_column_int64(rows, 0);
-        const test_design *design = &of->truth.design[id];
+        const test_design *design = &this_trial->truth.design[id];
         if (design->cause != TN_CAUSE_NONE)
-            differs(of, "keep-all: design %llu is kept", (unsigned long long)id);
-        for (size_t k = 0; k < of->space->objectives; k++) {
-            double expected = of->space->objective[k]->get(&design->evaluation),
+            differs(this_trial, "keep-all: design %llu is kept", (unsigned long long)id);
+        for (size_t k = 0; k < this_trial->space->objectives; k++) {
+            double expected = this_trial->space->objective[k]->get(&design->evaluation),
                    found = sqlite3_column_double(rows, 1 + (int)k);
             if (found != expected)
-                differs(of, "keep-all: design %llu has %s %.17g, priced alone %.17g", (unsigned long long)id,
-                        of->space->objective[k]->name, found, expected);
+                differs(this_trial, "keep-all: design %llu has %s %.17g, priced alone %.17g",
+                        (unsigned long long)id, this_trial->space->objective[k]->name, found, expected);
         }
     }
-    if (kept != of->truth.feasible)
-        differs(of, "keep-all: %llu designs are kept, %llu are feasible", (unsigned long long)kept,
-                (unsigned long long)of->truth.feasible);
+    if (kept != this_trial->truth.feasible)
+        differs(this_trial, "keep-all: %llu designs are kept, %llu are feasible", (unsigned long long)kept,
+                (unsigned long long)this_trial->truth.feasible);
     sum.compared += kept;
     sqlite3_finalize(rows);
     sqlite3_close(store);
 }
 
-static void try_shards(trial *of, const tn_space *space) {
+static void try_shards(trial *this_trial, const tn_space *space) {
     const char *part[3], *missing;
     char name[3][8];
-    uint64_t shards = 2 + of->drawn.seed % 2;
+    uint64_t shards = 2 + this_trial->drawn.seed % 2;
     tn_arena arena = {0};
     tn_summary summary;
     tn_error error = {0};
     for (uint64_t i = 0; i < shards; i++) {
         snprintf(name[i], sizeof name[i], "part%llu", (unsigned long long)i % 10);
         const tn_sweep_options options = {.threads = 1, .shard = i + 1, .shards = shards};
-        if (!sweep(of, space, &options, name[i], "a shard", &summary)) return;
-        part[i] = folder_of(of, name[i]);
+        if (!sweep(this_trial, space, &options, name[i], "a shard", &summary)) return;
+        part[i] = folder_of(this_trial, name[i]);
     }
-    if (tn_merge_folders(part, shards, folder_of(of, "merged"), &arena, &summary, &missing, &error) != TN_OK)
-        differs(of, "shards can't be merged: %s", error.message);
+    if (tn_merge_folders(part, shards, folder_of(this_trial, "merged"), &arena, &summary, &missing, &error) !=
+        TN_OK)
+        differs(this_trial, "shards can't be merged: %s", error.message);
     else
-        compare_front(of, folder_of(of, "merged"), "merged shards");
+        compare_front(this_trial, folder_of(this_trial, "merged"), "merged shards");
     tn_arena_free(&arena);
 }
 
-static void try_sweeps(trial *of) {
-    tn_space bounded = *of->space;
+static void try_sweeps(trial *this_trial) {
+    tn_space bounded = *this_trial->space;
     bounded.laid_most = 0;
-    compare_sweep(of, &bounded, &(tn_sweep_options){.threads = 1}, "one", "1 thread");
-    compare_sweep(of, &bounded, &(tn_sweep_options){.threads = 2}, "two", "2 threads");
-    compare_sweep(of, &bounded, &(tn_sweep_options){.threads = 3}, "three", "3 threads");
-    compare_sweep(of, of->space, &(tn_sweep_options){.threads = 1}, "priced", "by prices");
-    compare_sweep(of, &bounded, &(tn_sweep_options){.threads = 2, .keep_all = true}, "kept", "keep-all");
-    compare_kept(of, "kept");
-    try_shards(of, &bounded);
+    compare_sweep(this_trial, &bounded, &(tn_sweep_options){.threads = 1}, "one", "1 thread");
+    compare_sweep(this_trial, &bounded, &(tn_sweep_options){.threads = 2}, "two", "2 threads");
+    compare_sweep(this_trial, &bounded, &(tn_sweep_options){.threads = 3}, "three", "3 threads");
+    compare_sweep(this_trial, this_trial->space, &(tn_sweep_options){.threads = 1}, "priced", "by prices");
+    compare_sweep(this_trial, &bounded, &(tn_sweep_options){.threads = 2, .keep_all = true}, "kept",
+                  "keep-all");
+    compare_kept(this_trial, "kept");
+    try_shards(this_trial, &bounded);
 }
 
 /* ---- decompositions ---- */
@@ -227,48 +234,51 @@ static uint64_t id_of(const tn_space *space, const uint32_t *digit) {
 /* Whether a member is within the factors of the design in all objectives at once. */
 static bool is_covered(const tn_space *space, const tn_decomposed *found, const tn_evaluation *design) {
     for (size_t i = 0; i < found->count; i++) {
-        bool within = true;
-        for (size_t k = 0; k < space->objectives && within; k++) {
-            const tn_quantity *of = space->objective[k];
-            double value = of->get(design), member = of->get(&found->evaluation[i]);
-            within = of->maximise ? member >= value / found->factor[k] : member <= value * found->factor[k];
+        bool contained = true;
+        for (size_t k = 0; k < space->objectives && contained; k++) {
+            const tn_quantity *quantity = space->objective[k];
+            double value = quantity->get(design), member = quantity->get(&found->evaluation[i]);
+            contained =
+                quantity->maximise ? member >= value / found->factor[k] : member <= value * found->factor[k];
         }
-        if (within) return true;
+        if (contained) return true;
     }
     return false;
 }
 
-static void try_decomposition(trial *of, double epsilon) {
-    const tn_space *space = of->space;
+static void try_decomposition(trial *this_trial, double epsilon) {
+    const tn_space *space = this_trial->space;
     tn_decomposed found;
     tn_error error = {0};
     if (space->variant) return;
-    const tn_decompose_options options = {.epsilon = epsilon, .threads = 1 + (unsigned)(of->drawn.seed % 2)};
+    const tn_decompose_options options = {.epsilon = epsilon,
+                                          .threads = 1 + (unsigned)(this_trial->drawn.seed % 2)};
     if (tn_decompose(space, &options, &found, &error) != TN_OK) {
-        differs(of, "epsilon %g: the decomposition ends: %s", epsilon, error.message);
+        differs(this_trial, "epsilon %g: the decomposition ends: %s", epsilon, error.message);
         return;
     }
     if (!found.refused) {
         sum.decomposed++;
         sum.exact_decomposed += found.exact;
-        if (found.count == 0 && of->truth.feasible)
-            differs(of, "epsilon %g: no design fits, where %llu do", epsilon,
-                    (unsigned long long)of->truth.feasible);
+        if (found.count == 0 && this_trial->truth.feasible)
+            differs(this_trial, "epsilon %g: no design fits, where %llu do", epsilon,
+                    (unsigned long long)this_trial->truth.feasible);
         for (size_t i = 0; i < found.count; i++) {
             uint64_t id = id_of(space, found.digit + i * space->choices.count);
-            const test_design *design = &of->truth.design[id];
+            const test_design *design = &this_trial->truth.design[id];
             if (design->cause != TN_CAUSE_NONE)
-                differs(of, "epsilon %g: design %llu does not fit", epsilon, (unsigned long long)id);
+                differs(this_trial, "epsilon %g: design %llu does not fit", epsilon, (unsigned long long)id);
             if (found.exact && !design->on_front)
-                differs(of, "epsilon %g: design %llu is not on the front", epsilon, (unsigned long long)id);
+                differs(this_trial, "epsilon %g: design %llu is not on the front", epsilon,
+                        (unsigned long long)id);
         }
-        if (found.exact && found.count != of->truth.front)
-            differs(of, "epsilon %g: a front of %zu, %llu by comparing all pairs", epsilon, found.count,
-                    (unsigned long long)of->truth.front);
-        for (uint64_t i = 0; found.count && i < of->truth.designs; i++)
-            if (of->truth.design[i].cause == TN_CAUSE_NONE &&
-                !is_covered(space, &found, &of->truth.design[i].evaluation))
-                differs(of, "epsilon %g: the certificate does not hold for design %llu", epsilon,
+        if (found.exact && found.count != this_trial->truth.front)
+            differs(this_trial, "epsilon %g: a front of %zu, %llu by comparing all pairs", epsilon,
+                    found.count, (unsigned long long)this_trial->truth.front);
+        for (uint64_t i = 0; found.count && i < this_trial->truth.designs; i++)
+            if (this_trial->truth.design[i].cause == TN_CAUSE_NONE &&
+                !is_covered(space, &found, &this_trial->truth.design[i].evaluation))
+                differs(this_trial, "epsilon %g: the certificate does not hold for design %llu", epsilon,
                         (unsigned long long)i);
     }
     tn_decomposed_free(&found);
@@ -313,28 +323,31 @@ static bool match_designs(const tn_space *space, const tn_space *other, uint64_t
     return true;
 }
 
-static void try_backwards(trial *of) {
+static void try_backwards(trial *this_trial) {
     tn_arena arena = {0};
     tn_space *other = calloc(1, sizeof *other);
     tn_error error = {0};
-    uint64_t *id = malloc(of->truth.designs * sizeof *id);
+    uint64_t *id = malloc(this_trial->truth.designs * sizeof *id);
     assert_non_null(other);
     assert_non_null(id);
-    if (!test_random_space_backwards(&of->drawn, of->folder, &arena, other, &error)) {
-        differs(of, "backwards it is refused: %s", error.message);
-    } else if (other->choices.designs == of->truth.designs && match_designs(of->space, other, id)) {
-        trial backwards = *of;
+    if (!test_random_space_backwards(&this_trial->drawn, this_trial->folder, &arena, other, &error)) {
+        differs(this_trial, "backwards it is refused: %s", error.message);
+    } else if (other->choices.designs == this_trial->truth.designs &&
+               match_designs(this_trial->space, other, id)) {
+        trial backwards = *this_trial;
         backwards.space = other;
         backwards.differences = 0;
-        backwards.truth.design = calloc(of->truth.designs, sizeof *backwards.truth.design);
+        backwards.truth.design = calloc(this_trial->truth.designs, sizeof *backwards.truth.design);
         assert_non_null(backwards.truth.design);
-        for (uint64_t i = 0; i < of->truth.designs; i++) backwards.truth.design[i] = of->truth.design[id[i]];
-        for (uint64_t i = 0; i < of->truth.designs; i++) id[i] = i;
+        for (uint64_t i = 0; i < this_trial->truth.designs; i++)
+            backwards.truth.design[i] = this_trial->truth.design[id[i]];
+        for (uint64_t i = 0; i < this_trial->truth.designs; i++) id[i] = i;
         test_mark_front(other, &backwards.truth, id);
         other->laid_most = 0;
-        compare_sweep(&backwards, other, &(tn_sweep_options){.threads = 1 + (unsigned)(of->drawn.seed % 2)},
-                      "backwards", "backwards");
-        of->differences += backwards.differences;
+        compare_sweep(&backwards, other,
+                      &(tn_sweep_options){.threads = 1 + (unsigned)(this_trial->drawn.seed % 2)}, "backwards",
+                      "backwards");
+        this_trial->differences += backwards.differences;
         free(backwards.truth.design);
         sum.backwards++;
     }
@@ -345,17 +358,17 @@ static void try_backwards(trial *of) {
 
 /* ---- bounds, and prices after other prices ---- */
 
-static void compare_price(trial *of, uint64_t id, const tn_evaluation *found, uint32_t cause) {
-    const test_design *design = &of->truth.design[id];
+static void compare_price(trial *this_trial, uint64_t id, const tn_evaluation *found, uint32_t cause) {
+    const test_design *design = &this_trial->truth.design[id];
     if (cause != design->cause)
-        differs(of, "after other designs design %llu is %s, alone %s", (unsigned long long)id,
-                tn_cause_name(of->space, cause), tn_cause_name(of->space, design->cause));
+        differs(this_trial, "after other designs design %llu is %s, alone %s", (unsigned long long)id,
+                tn_cause_name(this_trial->space, cause), tn_cause_name(this_trial->space, design->cause));
     if (!test_has_price(design) || cause == TN_CAUSE_UNDEFINED) return;
     for (size_t q = 0; q < tn_quantities_count; q++) {
         double expected = tn_quantities[q].get(&design->evaluation), value = tn_quantities[q].get(found);
         if (value != expected && !(isnan(value) && isnan(expected)))
-            differs(of, "after other designs design %llu has %s %.17g, alone %.17g", (unsigned long long)id,
-                    tn_quantities[q].name, value, expected);
+            differs(this_trial, "after other designs design %llu has %s %.17g, alone %.17g",
+                    (unsigned long long)id, tn_quantities[q].name, value, expected);
     }
 }
 
@@ -363,16 +376,16 @@ typedef tn_status bounding(tn_workload *workload, const tn_build *build, tn_pric
                            tn_error *error);
 
 /* No quantity of the bound may be above the price, and those that layouts do not matter to must be equal. */
-static void compare_bound(trial *of, uint64_t id, tn_evaluator *evaluator, bounding *bound,
+static void compare_bound(trial *this_trial, uint64_t id, tn_evaluator *evaluator, bounding *bound,
                           const char *called) {
-    const test_design *design = &of->truth.design[id];
+    const test_design *design = &this_trial->truth.design[id];
     tn_evaluation found = design->evaluation;
     bool exact;
     tn_error error = {0};
     tn_status status =
         bound(tn_evaluator_workload(evaluator), tn_evaluator_build(evaluator), &found.price, &exact, &error);
     if (status != TN_OK) {
-        differs(of, "design %llu has a price and no %s bound: %s", (unsigned long long)id, called,
+        differs(this_trial, "design %llu has a price and no %s bound: %s", (unsigned long long)id, called,
                 error.message);
         return;
     }
@@ -384,61 +397,63 @@ static void compare_bound(trial *of, uint64_t id, tn_evaluator *evaluator, bound
         if (of_design->bounded == TN_BOUNDED_NOT && !exact) continue;
         bool holds = exact || of_design->bounded == TN_BOUNDED_EXACTLY ? value == price : value <= price;
         if (!holds && !(isnan(value) && isnan(price)))
-            differs(of, "design %llu: the %s bound of %s is %.17g, the price %.17g", (unsigned long long)id,
-                    called, of_design->name, value, price);
+            differs(this_trial, "design %llu: the %s bound of %s is %.17g, the price %.17g",
+                    (unsigned long long)id, called, of_design->name, value, price);
     }
 }
 
 /* What the bound rejects the price must reject. */
-static void compare_rejection(trial *of, uint64_t id, uint32_t cause, bool exact, const char *called) {
-    uint32_t truth = of->truth.design[id].cause;
+static void compare_rejection(trial *this_trial, uint64_t id, uint32_t cause, bool exact,
+                              const char *called) {
+    uint32_t truth = this_trial->truth.design[id].cause;
     if (exact ? cause != truth : cause != TN_CAUSE_NONE && truth == TN_CAUSE_NONE)
-        differs(of, "design %llu: %s by the %s bound, %s by its price", (unsigned long long)id,
-                tn_cause_name(of->space, cause), called, tn_cause_name(of->space, truth));
+        differs(this_trial, "design %llu: %s by the %s bound, %s by its price", (unsigned long long)id,
+                tn_cause_name(this_trial->space, cause), called, tn_cause_name(this_trial->space, truth));
 }
 
-static void try_one(trial *of, tn_evaluator *evaluator, tn_evaluator *bounded, uint64_t id) {
+static void try_one(trial *this_trial, tn_evaluator *evaluator, tn_evaluator *bounded, uint64_t id) {
     tn_evaluation found = {0};
     uint64_t outer, inner;
     uint32_t cause;
     bool exact;
     tn_error error = {0};
-    tn_space_split(of->space, id, &outer, &inner);
+    tn_space_split(this_trial->space, id, &outer, &inner);
     if (tn_evaluate_bound(bounded, outer, inner, &found, &cause, &exact, &error) != TN_OK)
-        differs(of, "design %llu has no bound: %s", (unsigned long long)id, error.message);
+        differs(this_trial, "design %llu has no bound: %s", (unsigned long long)id, error.message);
     else
-        compare_rejection(of, id, cause, exact, "first");
+        compare_rejection(this_trial, id, cause, exact, "first");
     if (tn_evaluate(evaluator, outer, inner, &found, &cause, &error) != TN_OK) {
-        differs(of, "after other designs design %llu has no price: %s", (unsigned long long)id,
+        differs(this_trial, "after other designs design %llu has no price: %s", (unsigned long long)id,
                 error.message);
         return;
     }
-    compare_price(of, id, &found, cause);
-    if (test_has_price(&of->truth.design[id])) {
-        compare_bound(of, id, evaluator, tn_price_bound, "first");
-        compare_bound(of, id, evaluator, tn_price_close_bound, "close");
+    compare_price(this_trial, id, &found, cause);
+    if (test_has_price(&this_trial->truth.design[id])) {
+        compare_bound(this_trial, id, evaluator, tn_price_bound, "first");
+        compare_bound(this_trial, id, evaluator, tn_price_close_bound, "close");
         if (tn_evaluate_close_bound(bounded, outer, inner, &found, &cause, &exact, &error) != TN_OK)
-            differs(of, "design %llu has no close bound: %s", (unsigned long long)id, error.message);
+            differs(this_trial, "design %llu has no close bound: %s", (unsigned long long)id, error.message);
         else
-            compare_rejection(of, id, cause, exact, "close");
+            compare_rejection(this_trial, id, cause, exact, "close");
     }
     sum.compared++;
 }
 
-static void try_evaluator(trial *of) {
-    tn_space laid_never = *of->space;
+static void try_evaluator(trial *this_trial) {
+    tn_space laid_never = *this_trial->space;
     tn_evaluator *evaluator, *bounded;
-    uint64_t *order = malloc(of->truth.designs * sizeof *order), state = of->drawn.seed;
+    uint64_t *order = malloc(this_trial->truth.designs * sizeof *order), state = this_trial->drawn.seed;
     assert_non_null(order);
     laid_never.laid_most = 0;
-    assert_int_equal(tn_evaluator_new(of->space, &evaluator, NULL), TN_OK);
+    assert_int_equal(tn_evaluator_new(this_trial->space, &evaluator, NULL), TN_OK);
     assert_int_equal(tn_evaluator_new(&laid_never, &bounded, NULL), TN_OK);
-    for (uint64_t i = 0; i < of->truth.designs; i++) {
+    for (uint64_t i = 0; i < this_trial->truth.designs; i++) {
         uint64_t place = tn_splitmix_next(&state) % (i + 1);
         order[i] = order[place];
         order[place] = i;
     }
-    for (uint64_t i = 0; i < of->truth.designs; i++) try_one(of, evaluator, bounded, order[i]);
+    for (uint64_t i = 0; i < this_trial->truth.designs; i++)
+        try_one(this_trial, evaluator, bounded, order[i]);
     tn_evaluator_free(evaluator);
     tn_evaluator_free(bounded);
     free(order);
@@ -446,53 +461,53 @@ static void try_evaluator(trial *of) {
 
 /* ---- spaces ---- */
 
-static void count(const trial *of) {
+static void count(const trial *this_trial) {
     sum.spaces++;
-    sum.designs += of->truth.designs;
-    sum.feasible += of->truth.feasible;
-    sum.with_feasible += of->truth.feasible > 0;
-    sum.misfit += of->truth.designs - of->truth.feasible;
-    sum.front += of->truth.front;
-    sum.differing += of->differences > 0;
+    sum.designs += this_trial->truth.designs;
+    sum.feasible += this_trial->truth.feasible;
+    sum.with_feasible += this_trial->truth.feasible > 0;
+    sum.misfit += this_trial->truth.designs - this_trial->truth.feasible;
+    sum.front += this_trial->truth.front;
+    sum.differing += this_trial->differences > 0;
 }
 
 static void try_seed(uint64_t seed) {
     tn_arena arena = {0};
     tn_space *space = calloc(1, sizeof *space);
-    trial of = {.space = space};
+    trial this_trial = {.space = space};
     char command[320];
     assert_non_null(space);
-    snprintf(of.folder, sizeof of.folder, "%s/space", test_folder);
-    snprintf(command, sizeof command, "rm -rf '%s' && mkdir '%s'", of.folder, of.folder);
+    snprintf(this_trial.folder, sizeof this_trial.folder, "%s/space", test_folder);
+    snprintf(command, sizeof command, "rm -rf '%s' && mkdir '%s'", this_trial.folder, this_trial.folder);
     assert_int_equal(system(command), 0);
-    test_random_space_draw(seed, of.folder, &arena, &of.drawn, space);
-    of.truth = test_price_every_design(space);
-    if (of.truth.failed == of.truth.designs) {
+    test_random_space_draw(seed, this_trial.folder, &arena, &this_trial.drawn, space);
+    this_trial.truth = test_price_every_design(space);
+    if (this_trial.truth.failed == this_trial.truth.designs) {
         sum.refused++;
-    } else if (of.truth.failed) {
-        differs(&of, "%llu of %llu designs have neither a price nor a cause, and end a sweep: %s",
-                (unsigned long long)of.truth.failed, (unsigned long long)of.truth.designs,
-                of.truth.error.message);
+    } else if (this_trial.truth.failed) {
+        differs(&this_trial, "%llu of %llu designs have neither a price nor a cause, and end a sweep: %s",
+                (unsigned long long)this_trial.truth.failed, (unsigned long long)this_trial.truth.designs,
+                this_trial.truth.error.message);
     } else {
-        try_evaluator(&of);
-        try_sweeps(&of);
-        try_decomposition(&of, 0);
-        try_decomposition(&of, 0.1);
-        try_backwards(&of);
+        try_evaluator(&this_trial);
+        try_sweeps(&this_trial);
+        try_decomposition(&this_trial, 0);
+        try_decomposition(&this_trial, 0.1);
+        try_backwards(&this_trial);
     }
-    if (of.differences) {
-        printf("EXACT seed %llu: %u differences\n", (unsigned long long)seed, of.differences);
-        print_file(&of, "space.yaml", NULL);
-        print_file(&of, "model.yaml", NULL);
-        print_file(&of, "other.yaml", &of.drawn.other_model);
-        print_file(&of, "accuracy.csv", &of.drawn.accuracy_table);
-        print_file(&of, "errors.csv", &of.drawn.error_table);
+    if (this_trial.differences) {
+        printf("EXACT seed %llu: %u differences\n", (unsigned long long)seed, this_trial.differences);
+        print_file(&this_trial, "space.yaml", NULL);
+        print_file(&this_trial, "model.yaml", NULL);
+        print_file(&this_trial, "other.yaml", &this_trial.drawn.other_model);
+        print_file(&this_trial, "accuracy.csv", &this_trial.drawn.accuracy_table);
+        print_file(&this_trial, "errors.csv", &this_trial.drawn.error_table);
         printf("---\n");
     }
-    count(&of);
+    count(&this_trial);
     fflush(stdout);
-    test_every_design_free(&of.truth);
-    test_random_space_free(&of.drawn);
+    test_every_design_free(&this_trial.truth);
+    test_random_space_free(&this_trial.drawn);
     free(space);
     tn_arena_free(&arena);
 }

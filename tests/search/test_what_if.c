@@ -29,15 +29,15 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* KEY=VALUE of the choices in which `to` differs; now and then of one in which it does not. */
-static size_t sets_between(uint64_t from, uint64_t to, uint64_t *random, tn_arena *own,
+/* KEY=VALUE of the choices in which `end` differs; now and then of one in which it does not. */
+static size_t sets_between(uint64_t begin, uint64_t end, uint64_t *random, tn_arena *own,
                            const char *set[SETS_MOST]) {
     size_t count = 0;
     for (size_t i = 0; i < space.choices.count; i++) {
         const tn_axis *choice = &space.choices.axis[i];
-        const uint32_t digit = tn_choices_digit(&space.choices, to, i);
+        const uint32_t digit = tn_choices_digit(&space.choices, end, i);
         tn_buffer value = {0};
-        if (digit == tn_choices_digit(&space.choices, from, i) && tn_splitmix_below(random, 4)) continue;
+        if (digit == tn_choices_digit(&space.choices, begin, i) && tn_splitmix_below(random, 4)) continue;
         tn_axis_value(choice, digit, &value);
         assert_int_equal(value.status, TN_OK);
         const char *comma = choice->kind == TN_AXIS_FOLDING ? strchr(value.data, ',') : NULL;
@@ -73,10 +73,10 @@ static void neighbours_are_what_ifs(void **state) {
     (void)state;
     uint64_t random = 7;
     tn_program_cache *cache;
-    tn_evaluator *from, *to;
+    tn_evaluator *source, *target;
     assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
-    assert_int_equal(tn_evaluator_new(&space, &from, NULL), TN_OK);
-    assert_int_equal(tn_evaluator_new(&space, &to, NULL), TN_OK);
+    assert_int_equal(tn_evaluator_new(&space, &source, NULL), TN_OK);
+    assert_int_equal(tn_evaluator_new(&space, &target, NULL), TN_OK);
     for (int i = 0; i < PAIRS; i++) {
         const uint32_t designs = (uint32_t)space.choices.designs;
         const uint64_t a = tn_splitmix_below(&random, designs), b = tn_splitmix_below(&random, designs);
@@ -85,15 +85,15 @@ static void neighbours_are_what_ifs(void **state) {
         tn_evaluation evaluation;
         tn_design design, changed;
         tn_priced priced;
-        assert_int_equal(tn_evaluate_design(from, a, &evaluation, NULL), TN_OK);
-        assert_int_equal(tn_evaluator_design(from, &own, &design, NULL), TN_OK);
-        check_weights(design.model, tn_evaluator_model(from));
+        assert_int_equal(tn_evaluate_design(source, a, &evaluation, NULL), TN_OK);
+        assert_int_equal(tn_evaluator_design(source, &own, &design, NULL), TN_OK);
+        check_weights(design.model, tn_evaluator_model(source));
         const size_t count = sets_between(a, b, &random, &own, set);
         assert_int_equal(tn_design_change(&design, set, count, &own, &changed, NULL), TN_OK);
         assert_int_equal(tn_design_price(&changed, NULL, cache, &own, &priced, NULL), TN_OK);
-        assert_int_equal(tn_evaluate_design(to, b, &evaluation, NULL), TN_OK);
-        check_weights(changed.model, tn_evaluator_model(to));
-        assert_memory_equal(&changed.build, tn_evaluator_build(to), sizeof changed.build);
+        assert_int_equal(tn_evaluate_design(target, b, &evaluation, NULL), TN_OK);
+        check_weights(changed.model, tn_evaluator_model(target));
+        assert_memory_equal(&changed.build, tn_evaluator_build(target), sizeof changed.build);
         assert_int_equal(priced.price.cycles_per_step, evaluation.price.cycles_per_step);
         assert_true(priced.price.joules_per_step == evaluation.price.joules_per_step);
         assert_memory_equal(&priced.price.used, &evaluation.price.used, sizeof evaluation.price.used);
@@ -101,8 +101,8 @@ static void neighbours_are_what_ifs(void **state) {
         assert_int_equal(priced.step->peak_elements, evaluation.peak_elements);
         tn_arena_free(&own);
     }
-    tn_evaluator_free(from);
-    tn_evaluator_free(to);
+    tn_evaluator_free(source);
+    tn_evaluator_free(target);
     tn_program_cache_free(cache);
 }
 

@@ -25,14 +25,14 @@ typedef struct {
     double spread, noise, bend[FOLDINGS];
 } truth;
 
-static double true_accuracy(const truth *of, size_t folding, double rank, double passes) {
-    double excess = 0.75 * exp(of->bend[folding]) * pow(rank / 8, -1.25);
+static double true_accuracy(const truth *this_truth, size_t folding, double rank, double passes) {
+    double excess = 0.75 * exp(this_truth->bend[folding]) * pow(rank / 8, -1.25);
     double odds = 0.036 / (0.33 - 0.036) * (1 + excess) * pow(passes / 4, -0.5);
     return 1 - 0.33 * odds / (1 + odds);
 }
 
-static double run_of(const truth *of, double mean) {
-    return 1 - (1 - mean) * exp(of->noise * tn_random_normal(generator));
+static double run_of(const truth *this_truth, double mean) {
+    return 1 - (1 - mean) * exp(this_truth->noise * tn_random_normal(generator));
 }
 
 typedef struct {
@@ -46,13 +46,13 @@ static tn_accuracy_value folding_value(const table *t, size_t folding) {
     return (tn_accuracy_value){folding, 0, {t->factors[folding] - 2.5}};
 }
 
-static void draw_truth(truth *of, double spread, double noise) {
-    *of = (truth){.spread = spread, .noise = noise};
-    for (size_t i = 0; i < FOLDINGS; i++) of->bend[i] = spread * tn_random_normal(generator);
+static void draw_truth(truth *this_truth, double spread, double noise) {
+    *this_truth = (truth){.spread = spread, .noise = noise};
+    for (size_t i = 0; i < FOLDINGS; i++) this_truth->bend[i] = spread * tn_random_normal(generator);
 }
 
 /* Three ranks a folding, in turn; every third row has two seeds. */
-static void draw_table(const truth *of, table *t) {
+static void draw_table(const truth *this_truth, table *t) {
     for (size_t i = 0; i < FOLDINGS; i++) t->factors[i] = 2 + (double)(i % 3);
     t->choice[0] = (tn_accuracy_choice){.kind = TN_ACCURACY_FOLDING, .levels = FOLDINGS, .rank = 1};
     t->choice[1] = (tn_accuracy_choice){.kind = TN_ACCURACY_RANK};
@@ -62,7 +62,7 @@ static void draw_table(const truth *of, table *t) {
         t->value[i][0] = folding_value(t, folding);
         t->value[i][1] = (tn_accuracy_value){0, rank, {0}};
         for (size_t k = 0; k < runs; k++) {
-            double run = run_of(of, true_accuracy(of, folding, rank, 4));
+            double run = run_of(this_truth, true_accuracy(this_truth, folding, rank, 4));
             sum += run;
             squares += run * run;
         }
@@ -100,39 +100,40 @@ static int tear_down(void **state) {
 static void tells_what_was_not_measured(void **state) {
     (void)state;
     enum { TRUTHS = 12 };
-    double squares = 0, noise_squares = 0, inside = 0, within = 0, count = 0;
+    double squares = 0, noise_squares = 0, inside = 0, tolerance = 0, count = 0;
     for (int k = 0; k < TRUTHS; k++) {
-        truth of;
+        truth this_truth;
         static table t;
         tn_accuracy_model model;
-        draw_truth(&of, 0.1, 0.07);
-        draw_table(&of, &t);
+        draw_truth(&this_truth, 0.1, 0.07);
+        draw_table(&this_truth, &t);
         fit(&t, &model);
         for (size_t i = 0; i < FOLDINGS; i++)
             for (size_t r = 0; r < 8; r++) {
                 tn_accuracy_value value[2] = {folding_value(&t, i), {0, ladder[r] + 1, {0}}};
-                double mean = true_accuracy(&of, i, ladder[r] + 1, 4), run = run_of(&of, mean);
+                double mean = true_accuracy(&this_truth, i, ladder[r] + 1, 4),
+                       run = run_of(&this_truth, mean);
                 tn_accuracy_estimate told = tn_accuracy_model_at(&model, value, 4);
                 squares += pow(told.mean - mean, 2);
                 noise_squares += pow(run - mean, 2);
                 inside += run >= told.low && run <= told.high;
-                within += fabs(told.mean - mean) < 2 * told.deviation;
+                tolerance += fabs(told.mean - mean) < 2 * told.deviation;
                 count++;
             }
     }
     assert_true(squares < 0.5 * noise_squares);
     assert_true(sqrt(squares / count) < 0.004);
     assert_true(inside / count > 0.92 && inside / count < 0.985);
-    assert_true(within / count > 0.9);
+    assert_true(tolerance / count > 0.9);
 }
 
 static void rises_with_every_rank(void **state) {
     (void)state;
-    truth of;
+    truth this_truth;
     static table t;
     tn_accuracy_model model;
-    draw_truth(&of, 0.3, 0.1);
-    draw_table(&of, &t);
+    draw_truth(&this_truth, 0.3, 0.1);
+    draw_table(&this_truth, &t);
     fit(&t, &model);
     tn_accuracy_value dense[2] = {folding_value(&t, 0), {0, INFINITY, {0}}};
     double most = tn_accuracy_model_at(&model, dense, 4).mean;
@@ -151,12 +152,12 @@ static void rises_with_every_rank(void **state) {
 static void foldings_are_pooled(void **state) {
     (void)state;
     for (int differ = 0; differ < 2; differ++) {
-        truth of;
+        truth this_truth;
         static table t;
         tn_accuracy_model model;
         double told = 0, measured = 0;
-        draw_truth(&of, differ ? 0.5 : 0, 0.08);
-        draw_table(&of, &t);
+        draw_truth(&this_truth, differ ? 0.5 : 0, 0.08);
+        draw_table(&this_truth, &t);
         fit(&t, &model);
         for (size_t i = 0; i < ROWS; i++) {
             double common = true_accuracy(&(truth){0}, 0, t.value[i][1].number, 4);
@@ -174,12 +175,12 @@ static void foldings_are_pooled(void **state) {
 /* Without a row: the same as fitting the rest, but for the four deviations, which are kept. */
 static void leaving_out_is_fitting_the_rest(void **state) {
     (void)state;
-    truth of;
+    truth this_truth;
     static table t, rest;
     tn_accuracy_model model, other;
     tn_accuracy_estimate left[ROWS];
-    draw_truth(&of, 0.1, 0.07);
-    draw_table(&of, &t);
+    draw_truth(&this_truth, 0.1, 0.07);
+    draw_table(&this_truth, &t);
     fit(&t, &model);
     test_ok(tn_accuracy_model_leave_one_out(&model, &arena, left, &error), &error);
     for (size_t i = 0; i < ROWS; i += 9) {
@@ -191,8 +192,8 @@ static void leaving_out_is_fitting_the_rest(void **state) {
         double alone = tn_accuracy_model_at(&other, t.value[i], 4).mean;
         assert_true(fabs(alone - left[i].mean) < 0.0015);
         /* It moves away from the row that is left out, or hardly at all. */
-        double with = tn_accuracy_model_at(&model, t.value[i], 4).mean;
-        assert_true(fabs(left[i].mean - t.row[i].accuracy) > fabs(with - t.row[i].accuracy) - 1e-4);
+        double start = tn_accuracy_model_at(&model, t.value[i], 4).mean;
+        assert_true(fabs(left[i].mean - t.row[i].accuracy) > fabs(start - t.row[i].accuracy) - 1e-4);
     }
 }
 
@@ -202,18 +203,18 @@ static void seeds_are_told_apart(void **state) {
     enum { TRUTHS = 10 };
     double squares[2] = {0}, found = 0;
     for (int k = 0; k < TRUTHS; k++) {
-        truth of;
+        truth this_truth;
         static table t;
         size_t seed[ROWS];
         double effect[SEEDS_ALL];
-        draw_truth(&of, 0.05, 0.04);
-        draw_table(&of, &t);
+        draw_truth(&this_truth, 0.05, 0.04);
+        draw_table(&this_truth, &t);
         for (size_t i = 0; i < SEEDS_ALL; i++) effect[i] = 0.12 * tn_random_normal(generator);
         for (size_t i = 0; i < ROWS; i++) {
             /* One seed for most rows, as anchors have it. */
             seed[i] = i % 2 ? 0 : i / 2 % SEEDS_ALL;
-            double mean = true_accuracy(&of, i % FOLDINGS, t.value[i][1].number, 4);
-            t.row[i].accuracy = 1 - (1 - run_of(&of, mean)) * exp(effect[seed[i]]);
+            double mean = true_accuracy(&this_truth, i % FOLDINGS, t.value[i][1].number, 4);
+            t.row[i].accuracy = 1 - (1 - run_of(&this_truth, mean)) * exp(effect[seed[i]]);
             t.row[i].spread = NAN;
             t.row[i].runs = 1;
         }
@@ -229,7 +230,7 @@ static void seeds_are_told_apart(void **state) {
             for (size_t i = 0; i < SEEDS_ALL; i++) average += effect[i] / SEEDS_ALL;
             for (size_t i = 0; i < FOLDINGS; i++) {
                 tn_accuracy_value value[2] = {folding_value(&t, i), {0, 10, {0}}};
-                double mean = 1 - (1 - true_accuracy(&of, i, 10, 4)) * exp(average);
+                double mean = 1 - (1 - true_accuracy(&this_truth, i, 10, 4)) * exp(average);
                 squares[told] += pow(tn_accuracy_model_at(&model, value, 4).mean - mean, 2);
             }
         }
@@ -242,11 +243,11 @@ static void seeds_are_told_apart(void **state) {
 static void draws_spread_as_told(void **state) {
     (void)state;
     enum { DRAWS = 3000 };
-    truth of;
+    truth this_truth;
     static table t;
     tn_accuracy_model model;
-    draw_truth(&of, 0.1, 0.07);
-    draw_table(&of, &t);
+    draw_truth(&this_truth, 0.1, 0.07);
+    draw_table(&this_truth, &t);
     fit(&t, &model);
     double *normal, *parameter, sum = 0, squares = 0;
     test_ok(tn_arena_alloc(&arena, model.parameters, sizeof *normal, &normal, &error), &error);
@@ -267,11 +268,11 @@ static void draws_spread_as_told(void **state) {
 /* With one row there is a model yet: that row, as far as its noise lets it be believed. */
 static void one_row_is_enough(void **state) {
     (void)state;
-    truth of;
+    truth this_truth;
     static table t;
     tn_accuracy_model model;
-    draw_truth(&of, 0, 0.07);
-    draw_table(&of, &t);
+    draw_truth(&this_truth, 0, 0.07);
+    draw_table(&this_truth, &t);
     test_ok(tn_accuracy_model_fit(t.choice, 2, t.row, 1, 0, 0, &arena, &model, &error), &error);
     tn_accuracy_estimate told = tn_accuracy_model_at(&model, t.value[0], 4);
     assert_true(fabs(told.mean - t.row[0].accuracy) < 0.03);

@@ -134,20 +134,20 @@ static void front_equals_all_pairs(void **state) {
     tn_summary summary = sweep(&space, 1, "front");
     ok(tn_evaluator_new(&space, &evaluator, &error));
     for (uint64_t i = 0; i < space.choices.designs; i++) {
-        tn_evaluation of;
+        tn_evaluation evaluation;
         uint64_t outer, inner;
         uint32_t cause;
         tn_space_split(&space, i, &outer, &inner);
-        ok(tn_evaluate(evaluator, outer, inner, &of, &cause, &error));
+        ok(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, &error));
         if (cause >= TN_CAUSE_RESOURCE && cause < TN_CAUSE_CONSTRAINT) continue;
         known++;
-        assert_true(of.accuracy > 0 && of.accuracy < 1);
-        assert_int_equal(cause == TN_CAUSE_NONE, of.accuracy >= 0.85);
-        if (of.accuracy < 0.85) continue;
+        assert_true(evaluation.accuracy > 0 && evaluation.accuracy < 1);
+        assert_int_equal(cause == TN_CAUSE_NONE, evaluation.accuracy >= 0.85);
+        if (evaluation.accuracy < 0.85) continue;
         id[count] = i;
         memcpy(value[count++],
-               (double[]){of.price.seconds_per_step, (double)of.price.on_chip_bytes,
-                          (double)of.price.used.dsp, -of.accuracy},
+               (double[]){evaluation.price.seconds_per_step, (double)evaluation.price.on_chip_bytes,
+                          (double)evaluation.price.used.dsp, -evaluation.accuracy},
                sizeof value[0]);
     }
     tn_evaluator_free(evaluator);

@@ -17,30 +17,30 @@ static void caps(void **state) {
     (void)state;
     tn_arena arena = {0};
     tn_yaml empty = {.kind = TN_YAML_MAPPING};
-    tn_caps of;
+    tn_caps this_caps;
     tn_resources budget;
-    assert_int_equal(tn_schema_decode(&tn_caps_schema, &empty, &arena, &of, NULL), TN_OK);
-    assert_int_equal(tn_caps_budget(&of, &has, &budget, NULL), TN_OK);
+    assert_int_equal(tn_schema_decode(&tn_caps_schema, &empty, &arena, &this_caps, NULL), TN_OK);
+    assert_int_equal(tn_caps_budget(&this_caps, &has, &budget, NULL), TN_OK);
     const tn_resources expected = {.lut = 700, .ff = 1600, .dsp = 176, .bram18 = 224, .uram = 0};
     assert_memory_equal(&budget, &expected, sizeof budget);
-    of.lut = "100 %";
-    of.dsp = "12";
-    of.bram18 = "1e6"; /* no more than there is */
-    assert_int_equal(tn_caps_budget(&of, &has, &budget, NULL), TN_OK);
+    this_caps.lut = "100 %";
+    this_caps.dsp = "12";
+    this_caps.bram18 = "1e6"; /* no more than there is */
+    assert_int_equal(tn_caps_budget(&this_caps, &has, &budget, NULL), TN_OK);
     assert_int_equal(budget.lut, 1001);
     assert_int_equal(budget.dsp, 12);
     assert_int_equal(budget.bram18, 280);
     static const char *const wrong[] = {"110 %", "-1", "many", "-3 %", "%", ""};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        of.ff = wrong[i];
-        assert_int_equal(tn_caps_budget(&of, &has, &budget, NULL), TN_INPUT);
+        this_caps.ff = wrong[i];
+        assert_int_equal(tn_caps_budget(&this_caps, &has, &budget, NULL), TN_INPUT);
     }
     tn_arena_free(&arena);
 }
 
 static tn_status decode(const char *text, tn_arena *arena, tn_constraint *constraint, tn_error *error) {
     static const tn_choices no_choices;
-    const tn_yaml node = {.kind = TN_YAML_SCALAR, .text = text, .at = {"space.yaml", 3, 5}};
+    const tn_yaml node = {.kind = TN_YAML_SCALAR, .text = text, .position = {"space.yaml", 3, 5}};
     tn_design_columns columns;
     assert_int_equal(tn_design_columns_of(&no_choices, &has, arena, &columns, NULL), TN_OK);
     return tn_constraint_decode(&node, &columns, arena, constraint, error);

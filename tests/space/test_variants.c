@@ -66,12 +66,12 @@ static tn_space space_of(const char *model, const char *device, tn_arena *own) {
     return single;
 }
 
-static void evaluate(const tn_space *of, tn_evaluator *evaluator, uint64_t id, tn_evaluation *evaluation,
+static void evaluate(const tn_space *variant, tn_evaluator *evaluator, uint64_t id, tn_evaluation *evaluation,
                      uint32_t *cause) {
     tn_error error = {0};
     uint64_t outer, inner;
     *evaluation = (tn_evaluation){0};
-    tn_space_split(of, id, &outer, &inner);
+    tn_space_split(variant, id, &outer, &inner);
     test_ok(tn_evaluate(evaluator, outer, inner, evaluation, cause, &error), &error);
 }
 
@@ -168,7 +168,7 @@ static void folders_are_asked_by_device(void **state) {
                                (tn_position){"EXPR", 1, 1}, result.space, &own, &query.where, &error),
             &error);
     test_ok(tn_query_run(&result, &query, &own, &found, &error), &error);
-    uint64_t expected = 0, beyond = 0;
+    uint64_t expected = 0, excess = 0;
     for (size_t i = 0; i < all.count; i++) {
         size_t device = tn_space_device_of(result.space, all.design[i].id);
         const tn_resources has = tn_device_resources(tn_space_variant(&space, 0, device)->device);
@@ -179,9 +179,9 @@ static void folders_are_asked_by_device(void **state) {
         if (100 * bram18 <= 40 * (double)has.bram18)
             expected++;
         else
-            beyond++;
+            excess++;
     }
-    assert_true(expected > 0 && beyond > 0);
+    assert_true(expected > 0 && excess > 0);
     assert_int_equal(found.matched, expected);
     tn_arena_free(&own);
 }

@@ -21,77 +21,78 @@ typedef struct {
     const char **plain_name, **fused_name; /* of arrays */
 } pair;
 
-static const char **names_of(pair *of, const tn_step *step) {
+static const char **names_of(pair *couple, const tn_step *step) {
     const char **name;
-    assert_int_equal(TN_NEW(&of->arena, step->arrays, &name, NULL), TN_OK);
+    assert_int_equal(TN_NEW(&couple->arena, step->arrays, &name, NULL), TN_OK);
     for (uint32_t a = 0; a < step->arrays; a++)
-        assert_int_equal(tn_step_array_name(step, a, &of->arena, &name[a], NULL), TN_OK);
+        assert_int_equal(tn_step_array_name(step, a, &couple->arena, &name[a], NULL), TN_OK);
     return name;
 }
 
-static void load(const char *model, const char *set, bool activations, pair *of) {
+static void load(const char *model, const char *set, bool activations, pair *couple) {
     tn_model *loaded;
     tn_error error;
-    *of = (pair){0};
-    if (tn_model_load(model, set ? &set : NULL, set ? 1 : 0, &of->arena, &loaded, &error) != TN_OK)
+    *couple = (pair){0};
+    if (tn_model_load(model, set ? &set : NULL, set ? 1 : 0, &couple->arena, &loaded, &error) != TN_OK)
         fail_msg("%s", error.message);
-    assert_int_equal(tn_program_cache_new(&of->cache, NULL), TN_OK);
-    assert_int_equal(tn_step_build(loaded, of->cache, &of->arena, &of->plain, &error), TN_OK);
-    if (tn_step_fuse(&of->plain, activations, &of->arena, &of->fused, &error) != TN_OK)
+    assert_int_equal(tn_program_cache_new(&couple->cache, NULL), TN_OK);
+    assert_int_equal(tn_step_build(loaded, couple->cache, &couple->arena, &couple->plain, &error), TN_OK);
+    if (tn_step_fuse(&couple->plain, activations, &couple->arena, &couple->fused, &error) != TN_OK)
         fail_msg("%s", error.message);
-    of->plain_name = names_of(of, &of->plain);
-    of->fused_name = names_of(of, &of->fused);
+    couple->plain_name = names_of(couple, &couple->plain);
+    couple->fused_name = names_of(couple, &couple->fused);
 }
 
-static const char *name_of(const pair *of, const tn_step *step, uint32_t array) {
-    return (step == &of->plain ? of->plain_name : of->fused_name)[array];
+static const char *name_of(const pair *couple, const tn_step *step, uint32_t array) {
+    return (step == &couple->plain ? couple->plain_name : couple->fused_name)[array];
 }
 
-static bool reads(pair *of, const tn_operation *operation, const char *name) {
+static bool reads(pair *couple, const tn_operation *operation, const char *name) {
     for (uint32_t k = 0; k < operation->read_count; k++)
-        if (strcmp(name_of(of, &of->plain, operation->reads[k]), name) == 0) return true;
+        if (strcmp(name_of(couple, &couple->plain, operation->reads[k]), name) == 0) return true;
     return false;
 }
 
-/* The fused product against the plain operations from `at` on; where the next one begins. */
-static uint32_t take_apart(pair *of, const tn_operation *fused, uint32_t at) {
-    const tn_operation *plain = &of->plain.operation[at];
-    const char *result = name_of(of, &of->plain, plain->writes[0]);
+/* The fused product against the plain operations from `index` on; where the next one begins. */
+static uint32_t take_apart(pair *couple, const tn_operation *fused, uint32_t index) {
+    const tn_operation *plain = &couple->plain.operation[index];
+    const char *result = name_of(couple, &couple->plain, plain->writes[0]);
     assert_int_equal(fused->kind, plain->kind);
     assert_int_equal(fused->layer, plain->layer);
     assert_int_equal(fused->macs, plain->macs);
     for (uint32_t k = 0; k < plain->read_count; k++)
-        assert_string_equal(name_of(of, &of->fused, fused->reads[k]),
-                            name_of(of, &of->plain, plain->reads[k]));
+        assert_string_equal(name_of(couple, &couple->fused, fused->reads[k]),
+                            name_of(couple, &couple->plain, plain->reads[k]));
     uint64_t flops = plain->flops;
     for (uint32_t i = 0; i < fused->fused_count; i++) {
-        const tn_operation *next = &of->plain.operation[++at];
+        const tn_operation *next = &couple->plain.operation[++index];
         const tn_fused *one = &fused->fused[i];
         assert_int_equal(one->kind, next->kind);
         assert_int_equal(one->layer, next->layer);
-        assert_true(reads(of, next, result));
+        assert_true(reads(couple, next, result));
         if (one->read != UINT32_MAX)
-            assert_true(reads(of, next, name_of(of, &of->fused, fused->reads[one->read])));
+            assert_true(reads(couple, next, name_of(couple, &couple->fused, fused->reads[one->read])));
         assert_int_equal(one->read != UINT32_MAX, next->kind == TN_OP_ADD);
-        if (one->keeps) assert_string_equal(name_of(of, &of->fused, fused->writes[1]), result);
-        result = name_of(of, &of->plain, next->writes[0]);
+        if (one->keeps) assert_string_equal(name_of(couple, &couple->fused, fused->writes[1]), result);
+        result = name_of(couple, &couple->plain, next->writes[0]);
         flops += next->flops;
     }
-    assert_string_equal(name_of(of, &of->fused, fused->writes[0]), result);
+    assert_string_equal(name_of(couple, &couple->fused, fused->writes[0]), result);
     assert_int_equal(fused->flops, flops);
-    return at + 1;
+    return index + 1;
 }
 
 /* Whatever is read is a parameter, comes from outside or was written before. */
-static void check_order(pair *of) {
-    const tn_step *step = &of->fused;
+static void check_order(pair *couple) {
+    const tn_step *step = &couple->fused;
     for (uint32_t i = 0; i < step->operations; i++)
         for (uint32_t k = 0; k < step->operation[i].read_count; k++) {
-            const char *name = name_of(of, step, step->operation[i].reads[k]);
+            const char *name = name_of(couple, step, step->operation[i].reads[k]);
             bool made = false, makes = false;
-            for (uint32_t j = 0; j < of->plain.operations && !makes; j++)
-                for (uint32_t w = 0; w < of->plain.operation[j].write_count; w++)
-                    makes |= strcmp(name_of(of, &of->plain, of->plain.operation[j].writes[w]), name) == 0;
+            for (uint32_t j = 0; j < couple->plain.operations && !makes; j++)
+                for (uint32_t w = 0; w < couple->plain.operation[j].write_count; w++)
+                    makes |= strcmp(name_of(couple, &couple->plain, couple->plain.operation[j].writes[w]),
+                                    name) == 0;
             for (uint32_t j = 0; j <= i && !made; j++)
                 for (uint32_t w = 0; w < step->operation[j].write_count; w++)
                     made |= step->operation[j].writes[w] == step->operation[i].reads[k];
@@ -102,30 +103,30 @@ static void check_order(pair *of) {
 }
 
 static uint32_t check(const char *model, const char *set, bool activations) {
-    pair of;
-    uint32_t at = 0, fused = 0;
+    pair couple;
+    uint32_t index = 0, fused = 0;
     tn_step again;
-    load(model, set, activations, &of);
-    for (uint32_t i = 0; i < of.fused.operations; i++) {
-        at = take_apart(&of, &of.fused.operation[i], at);
-        fused += of.fused.operation[i].fused_count;
+    load(model, set, activations, &couple);
+    for (uint32_t i = 0; i < couple.fused.operations; i++) {
+        index = take_apart(&couple, &couple.fused.operation[i], index);
+        fused += couple.fused.operation[i].fused_count;
     }
-    assert_int_equal(at, of.plain.operations);
-    assert_int_equal(of.fused.operations + fused, of.plain.operations);
-    check_order(&of);
-    assert_true(of.fused.peak_elements <= of.plain.peak_elements);
-    assert_true(of.fused.arrays <= of.plain.arrays);
+    assert_int_equal(index, couple.plain.operations);
+    assert_int_equal(couple.fused.operations + fused, couple.plain.operations);
+    check_order(&couple);
+    assert_true(couple.fused.peak_elements <= couple.plain.peak_elements);
+    assert_true(couple.fused.arrays <= couple.plain.arrays);
     for (int phase = 0; phase < TN_PHASES; phase++) {
-        assert_int_equal(of.fused.macs[phase], of.plain.macs[phase]);
-        assert_int_equal(of.fused.flops[phase], of.plain.flops[phase]);
+        assert_int_equal(couple.fused.macs[phase], couple.plain.macs[phase]);
+        assert_int_equal(couple.fused.flops[phase], couple.plain.flops[phase]);
     }
-    assert_int_equal(of.fused.parameters, of.plain.parameters);
-    assert_int_equal(of.fused.activation_elements, of.plain.activation_elements);
-    assert_int_equal(tn_step_fuse(&of.fused, activations, &of.arena, &again, NULL), TN_OK);
-    assert_int_equal(again.operations, of.fused.operations);
-    assert_int_equal(again.arrays, of.fused.arrays);
-    tn_program_cache_free(of.cache);
-    tn_arena_free(&of.arena);
+    assert_int_equal(couple.fused.parameters, couple.plain.parameters);
+    assert_int_equal(couple.fused.activation_elements, couple.plain.activation_elements);
+    assert_int_equal(tn_step_fuse(&couple.fused, activations, &couple.arena, &again, NULL), TN_OK);
+    assert_int_equal(again.operations, couple.fused.operations);
+    assert_int_equal(again.arrays, couple.fused.arrays);
+    tn_program_cache_free(couple.cache);
+    tn_arena_free(&couple.arena);
     return fused;
 }
 

@@ -161,10 +161,10 @@ static void find_consumers(const tn_step *step, uint32_t layer, bool *consumer) 
         const tn_operation *operation = &step->operation[i];
         for (uint32_t k = 0; k < operation->read_count; k++) {
             const tn_array *array = &step->array[operation->reads[k]];
-            bool behind = array->layer == layer || consumer[array->layer];
+            bool trailing = array->layer == layer || consumer[array->layer];
             bool value = array->role == TN_ARRAY_ACTIVATION && is_of_forward(step, operation->reads[k]);
             bool forward = operation->phase == TN_FORWARD || operation->kind == TN_OP_CROSS_ENTROPY;
-            if (value && behind && forward && operation->layer != layer) consumer[operation->layer] = true;
+            if (value && trailing && forward && operation->layer != layer) consumer[operation->layer] = true;
         }
     }
 }

@@ -67,10 +67,10 @@ static table make_table(tn_format format, uint32_t d, const uint64_t *m, const u
 }
 
 static uint64_t place(const tn_network *network, tn_indices indices, const uint64_t *value) {
-    uint64_t at = 0;
+    uint64_t index = 0;
     for (uint32_t i = 0; i < indices.count; i++)
-        at = at * network->index_size[indices.index[i]] + value[indices.index[i]];
-    return at;
+        index = index * network->index_size[indices.index[i]] + value[indices.index[i]];
+    return index;
 }
 
 /* Steps `value` through all values of the indices flagged in `use`; false after the last. */
@@ -139,15 +139,15 @@ static uint64_t *cut_places(table *t, uint32_t core, const tn_network *network, 
     assert_int_equal(TN_NEW(&t->arena, *count, &places, NULL), TN_OK);
     mark(indices, use);
     do {
-        uint64_t at = 0;
+        uint64_t index = 0;
         for (uint32_t i = 0; i < indices.count; i++) {
             bool here = is_cut && i == axis;
             uint64_t size = here ? t->weight.m[factor] : network->index_size[indices.index[i]];
             uint64_t position =
                 here ? digit(t, t->word[value[indices.index[i]]], factor) : value[indices.index[i]];
-            at = at * size + position;
+            index = index * size + position;
         }
-        places[place(network, indices, value)] = at;
+        places[place(network, indices, value)] = index;
     } while (next(network, use, value));
     return places;
 }

@@ -160,8 +160,8 @@ static void arithmetic_of_products(void **state) {
         check_same_work(&plain, &step);
         assert_int_equal(step.peak_elements, plain.peak_elements);
         assert_string_equal(step.precision, row[i].accumulate);
-        const tn_number_format of[] = {test_format(row[i].weights), test_format(row[i].activations),
-                                       test_format(row[i].gradients)},
+        const tn_number_format format[] = {test_format(row[i].weights), test_format(row[i].activations),
+                                           test_format(row[i].gradients)},
                                sum = test_format(row[i].accumulate);
         for (uint32_t o = 0; o < step.operations; o++) {
             const tn_arithmetic *arithmetic = step.operation[o].arithmetic;
@@ -169,8 +169,8 @@ static void arithmetic_of_products(void **state) {
             if (!arithmetic) continue;
             const tn_array *left = &step.array[step.operation[o].reads[0]],
                            *right = &step.array[step.operation[o].reads[1]];
-            assert_true(tn_number_format_same(&arithmetic->left, &of[left->value]));
-            assert_true(tn_number_format_same(&arithmetic->right, &of[right->value]));
+            assert_true(tn_number_format_same(&arithmetic->left, &format[left->value]));
+            assert_true(tn_number_format_same(&arithmetic->right, &format[right->value]));
             assert_true(tn_number_format_same(&arithmetic->sum, &sum));
             /* Parameters are weights; forward nothing is a gradient, and a product of two layers' values no weight. */
             if (left->role == TN_ARRAY_PARAMETER) assert_int_equal(left->value, TN_VALUE_WEIGHT);
@@ -206,28 +206,28 @@ static void arithmetic_of_products(void **state) {
 /* The most elements that are live at once, by a walk: parameters and the optimizer's state all the time, others
  * from their first touch to their last. */
 static uint64_t peak_by_walking(const tn_step *step) {
-    uint32_t *from = malloc(step->arrays * sizeof *from), *to = calloc(step->arrays, sizeof *to);
+    uint32_t *source = malloc(step->arrays * sizeof *source), *target = calloc(step->arrays, sizeof *target);
     uint64_t most = 0;
-    assert_true(from && to);
+    assert_true(source && target);
     for (uint32_t a = 0; a < step->arrays; a++) {
         tn_array_role role = step->array[a].role;
         bool resident = role == TN_ARRAY_PARAMETER || role == TN_ARRAY_OPTIMIZER;
-        from[a] = resident ? 0 : step->operations;
+        source[a] = resident ? 0 : step->operations;
         for (uint32_t i = 0; i < step->operations && !resident; i++) {
             if (!touches(&step->operation[i], a)) continue;
-            if (i < from[a]) from[a] = i;
-            to[a] = i;
+            if (i < source[a]) source[a] = i;
+            target[a] = i;
         }
-        if (resident) to[a] = step->operations;
+        if (resident) target[a] = step->operations;
     }
     for (uint32_t i = 0; i < step->operations; i++) {
         uint64_t held = 0;
         for (uint32_t a = 0; a < step->arrays; a++)
-            if (from[a] <= i && i <= to[a]) held += step->array[a].elements;
+            if (source[a] <= i && i <= target[a]) held += step->array[a].elements;
         if (held > most) most = held;
     }
-    free(from);
-    free(to);
+    free(source);
+    free(target);
     return most;
 }
 
@@ -420,15 +420,15 @@ static bool never(const tn_model *model) {
     return false;
 }
 
-static tn_status drop_all(tn_builder *b, const tn_operation *before, uint32_t operations) {
+static tn_status drop_all(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
     (void)b;
-    (void)before;
+    (void)earlier;
     (void)operations;
     return TN_OK;
 }
 
-static tn_status keep_half(tn_builder *b, const tn_operation *before, uint32_t operations) {
-    for (uint32_t i = 0; i < operations / 2; i++) TN_TRY(tn_builder_keep(b, &before[i]));
+static tn_status keep_half(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
+    for (uint32_t i = 0; i < operations / 2; i++) TN_TRY(tn_builder_keep(b, &earlier[i]));
     return TN_OK;
 }
 

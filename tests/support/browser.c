@@ -15,7 +15,7 @@ enum { PATIENCE_ms = 60000 };
 
 struct test_browser {
     pid_t process;
-    int to, from; /* messages as JSON, each ended by a zero byte */
+    int requests, answers; /* messages as JSON, each ended by a zero byte */
     char session[128];
     json_int_t asked;
     char *text; /* what has come and was not read yet */
@@ -26,12 +26,12 @@ bool test_browser_there(void) {
     return system("command -v chromium >/dev/null 2>&1") == 0;
 }
 
-static void become_browser(int in, int out, const char *profile) {
+static void become_browser(int input, int out, const char *profile) {
     int nowhere = open("/dev/null", O_RDWR);
     dup2(nowhere, 0), dup2(nowhere, 1), dup2(nowhere, 2);
     /* The two ends first go where neither 3 nor 4 is. */
-    in = fcntl(in, F_DUPFD, 10), out = fcntl(out, F_DUPFD, 10);
-    dup2(in, 3), dup2(out, 4);
+    input = fcntl(input, F_DUPFD, 10), out = fcntl(out, F_DUPFD, 10);
+    dup2(input, 3), dup2(out, 4);
     /* A page that nobody looks at would run at a lower priority than one in front. */
     execlp("chromium", "chromium", "--headless=new", "--no-sandbox", "--disable-gpu",
            "--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows",
@@ -46,7 +46,7 @@ static void put_message(test_browser *browser, const char *method, json_t *param
     char *text = json_dumps(message, JSON_COMPACT);
     size_t length = strlen(text) + 1, put = 0;
     while (put < length) {
-        ssize_t wrote = write(browser->to, text + put, length - put);
+        ssize_t wrote = write(browser->requests, text + put, length - put);
         if (wrote < 0 && errno != EINTR) break;
         if (wrote > 0) put += (size_t)wrote;
     }
@@ -69,9 +69,10 @@ static json_t *get_message(test_browser *browser) {
             browser->text = realloc(browser->text, browser->room);
             if (!browser->text) abort();
         }
-        struct pollfd wait = {.fd = browser->from, .events = POLLIN};
+        struct pollfd wait = {.fd = browser->answers, .events = POLLIN};
         if (poll(&wait, 1, PATIENCE_ms) <= 0) return NULL;
-        ssize_t got = read(browser->from, browser->text + browser->length, browser->room - browser->length);
+        ssize_t got =
+            read(browser->answers, browser->text + browser->length, browser->room - browser->length);
         if (got <= 0) return NULL;
         browser->length += (size_t)got;
     }
@@ -89,19 +90,19 @@ json_t *test_browser_ask(test_browser *browser, const char *method, json_t *para
 }
 
 test_browser *test_browser_open(const char *folder) {
-    int to[2], from[2];
+    int destination[2], source[2];
     char profile[512];
     snprintf(profile, sizeof profile, "--user-data-dir=%s", folder);
     test_browser *browser = calloc(1, sizeof *browser);
-    if (!browser || pipe(to) != 0 || pipe(from) != 0) abort();
+    if (!browser || pipe(destination) != 0 || pipe(source) != 0) abort();
     signal(SIGPIPE, SIG_IGN);
     browser->process = fork();
     if (browser->process == 0) {
         setenv("HOME", folder, 1);
-        become_browser(to[0], from[1], profile);
+        become_browser(destination[0], source[1], profile);
     }
-    close(to[0]), close(from[1]);
-    browser->to = to[1], browser->from = from[0];
+    close(destination[0]), close(source[1]);
+    browser->requests = destination[1], browser->answers = source[0];
     json_t *target =
         test_browser_ask(browser, "Target.createTarget", json_pack("{s:s}", "url", "about:blank"));
     json_t *session =
@@ -171,9 +172,9 @@ bool test_browser_press(test_browser *browser, const char *key) {
 void test_browser_close(test_browser *browser) {
     browser->session[0] = 0;
     put_message(browser, "Browser.close", NULL);
-    close(browser->to);
+    close(browser->requests);
     for (json_t *message; (message = get_message(browser));) json_decref(message);
-    close(browser->from);
+    close(browser->answers);
     waitpid(browser->process, NULL, 0);
     free(browser->text);
     free(browser);

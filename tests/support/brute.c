@@ -128,22 +128,23 @@ static uint64_t product_of(const tn_network *network, uint64_t indices) {
 
 uint64_t test_least_macs(const tn_network *network, bool outer, uint64_t *largest) {
     uint32_t n = network->tensors, all = ((uint32_t)1 << n) - 1;
-    static uint64_t least[1 << SPLIT_TENSORS], on[1 << SPLIT_TENSORS], most[1 << SPLIT_TENSORS];
+    static uint64_t least[1 << SPLIT_TENSORS], placed[1 << SPLIT_TENSORS], most[1 << SPLIT_TENSORS];
     assert_true(n <= SPLIT_TENSORS && network->indices <= 64);
     for (uint32_t set = 1; set <= all; set++) {
-        on[set] = 0;
+        placed[set] = 0;
         for (uint32_t index = 0; index < network->indices; index++)
-            on[set] |= (uint64_t)stays(network, index, set) << index;
+            placed[set] |= (uint64_t)stays(network, index, set) << index;
     }
     for (uint32_t set = 1; set <= all; set++) {
         least[set] = set & (set - 1) ? UINT64_MAX : 0;
         most[set] = 0;
-        uint64_t own = product_of(network, on[set]);
+        uint64_t own = product_of(network, placed[set]);
         for (uint32_t part = (set - 1) & set; part > (set ^ part); part = (part - 1) & set) {
             uint32_t rest = set ^ part;
-            if (least[part] == UINT64_MAX || least[rest] == UINT64_MAX || (!outer && !(on[part] & on[rest])))
+            if (least[part] == UINT64_MAX || least[rest] == UINT64_MAX ||
+                (!outer && !(placed[part] & placed[rest])))
                 continue;
-            uint64_t cost = product_of(network, on[part] | on[rest]) + least[part] + least[rest];
+            uint64_t cost = product_of(network, placed[part] | placed[rest]) + least[part] + least[rest];
             uint64_t made = most[part] > most[rest] ? most[part] : most[rest];
             if (own > made) made = own;
             if (cost > least[set] || (cost == least[set] && made >= most[set])) continue;
@@ -211,8 +212,8 @@ tn_network test_tree(uint32_t tensors, uint64_t seed, tn_arena *arena) {
     network.indices = 0;
     for (uint32_t t = 1; t < tensors; t++) {
         uint32_t spine = tensors / 2, any = (uint32_t)(test_random(&state) % t);
-        uint32_t to = seed % 3 == 0 ? (t - 1) / 2 : seed % 3 == 1 ? t < spine ? t - 1 : t - spine : any;
-        join(&network, to, t, 2 + test_random(&state) % 5);
+        uint32_t target = seed % 3 == 0 ? (t - 1) / 2 : seed % 3 == 1 ? t < spine ? t - 1 : t - spine : any;
+        join(&network, target, t, 2 + test_random(&state) % 5);
     }
     for (uint32_t t = 0; t < tensors; t++) {
         if (test_random(&state) % tensors > seed % 5) continue;
@@ -261,14 +262,14 @@ tn_network test_einsum(const char *expression, const char *sizes, tn_arena *aren
         if (strchr(",->", *c) == NULL && of_letter[(int)*c] == UINT32_MAX) of_letter[(int)*c] = indices++;
     }
     tn_network network = empty_network(tensors, indices, arena);
-    tn_indices *to = network.tensor;
+    tn_indices *index_set = network.tensor;
     for (const char *c = expression; *c; c++) {
         if (*c == ',')
-            to++;
+            index_set++;
         else if (*c == '-')
-            to = &network.output;
+            index_set = &network.output;
         else if (*c != '>')
-            put(to, of_letter[(int)*c]);
+            put(index_set, of_letter[(int)*c]);
     }
     for (const char *c = sizes; *c;) {
         char *end;

@@ -13,13 +13,13 @@ bool test_has_price(const test_design *design) {
            design->cause != TN_CAUSE_OVERFLOW && design->cause != TN_CAUSE_LIMIT;
 }
 
-static void price_one(const tn_space *space, uint64_t id, test_design *of, tn_error *error) {
+static void price_one(const tn_space *space, uint64_t id, test_design *sample, tn_error *error) {
     tn_evaluator *evaluator;
     uint64_t outer, inner;
     tn_space_split(space, id, &outer, &inner);
-    of->status = tn_evaluator_new(space, &evaluator, error);
-    if (of->status != TN_OK) return;
-    of->status = tn_evaluate(evaluator, outer, inner, &of->evaluation, &of->cause, error);
+    sample->status = tn_evaluator_new(space, &evaluator, error);
+    if (sample->status != TN_OK) return;
+    sample->status = tn_evaluate(evaluator, outer, inner, &sample->evaluation, &sample->cause, error);
     tn_evaluator_free(evaluator);
 }
 
@@ -27,9 +27,9 @@ static void price_one(const tn_space *space, uint64_t id, test_design *of, tn_er
 static bool covers(const tn_space *space, const tn_evaluation *a, const tn_evaluation *b, bool *equal) {
     *equal = true;
     for (size_t k = 0; k < space->objectives; k++) {
-        const tn_quantity *of = space->objective[k];
-        double one = of->get(a), other = of->get(b);
-        if (of->maximise ? one < other : one > other) return false;
+        const tn_quantity *quantity = space->objective[k];
+        double one = quantity->get(a), other = quantity->get(b);
+        if (quantity->maximise ? one < other : one > other) return false;
         *equal &= one == other;
     }
     return true;
@@ -38,16 +38,16 @@ static bool covers(const tn_space *space, const tn_evaluation *a, const tn_evalu
 void test_mark_front(const tn_space *space, test_every_design *all, const uint64_t *id) {
     all->front = 0;
     for (uint64_t i = 0; i < all->designs; i++) {
-        test_design *of = &all->design[i];
-        of->on_front = of->status == TN_OK && of->cause == TN_CAUSE_NONE;
-        for (uint64_t j = 0; j < all->designs && of->on_front; j++) {
+        test_design *sample = &all->design[i];
+        sample->on_front = sample->status == TN_OK && sample->cause == TN_CAUSE_NONE;
+        for (uint64_t j = 0; j < all->designs && sample->on_front; j++) {
             const test_design *other = &all->design[j];
             bool equal;
             if (i == j || other->status != TN_OK || other->cause != TN_CAUSE_NONE) continue;
-            if (covers(space, &other->evaluation, &of->evaluation, &equal))
-                of->on_front = equal && id[i] < id[j];
+            if (covers(space, &other->evaluation, &sample->evaluation, &equal))
+                sample->on_front = equal && id[i] < id[j];
         }
-        all->front += of->on_front;
+        all->front += sample->on_front;
     }
 }
 

@@ -82,17 +82,18 @@ static void words(tn_buffer *out, unsigned field, const char *list) {
 
 void test_onnx_node(test_onnx *f, const char *operator, const char * inputs, const char *outputs,
                     const char *attribute) {
-    tn_buffer node = {0}, of = {0};
+    tn_buffer node = {0}, buffer = {0};
     words(&node, 1, inputs);
     words(&node, 2, outputs);
     text(&node, 4, operator);
     if (attribute) {
         const char *value = strchr(attribute, '=') + 1;
-        test_onnx_bytes(&of, 1, attribute, (size_t)(value - attribute) - 1);
-        if (!strchr(value, ',')) test_onnx_number(&of, 3, (uint64_t)strtoll(value, NULL, 10));
-        for (const char *at = value; strchr(value, ',') && *at; at += strcspn(at, ","), at += *at == ',')
-            test_onnx_number(&of, 8, (uint64_t)strtoll(at, NULL, 10));
-        put(&node, 5, &of);
+        test_onnx_bytes(&buffer, 1, attribute, (size_t)(value - attribute) - 1);
+        if (!strchr(value, ',')) test_onnx_number(&buffer, 3, (uint64_t)strtoll(value, NULL, 10));
+        for (const char *cursor = value; strchr(value, ',') && *cursor;
+             cursor += strcspn(cursor, ","), cursor += *cursor == ',')
+            test_onnx_number(&buffer, 8, (uint64_t)strtoll(cursor, NULL, 10));
+        put(&node, 5, &buffer);
     }
     put(&f->graph, GRAPH_NODE, &node);
 }

@@ -17,13 +17,13 @@
 
 typedef test_random_space drawing;
 
-static uint32_t below(drawing *to, uint32_t count) {
-    return tn_splitmix_below(&to->state, count);
+static uint32_t below(drawing *picture, uint32_t count) {
+    return tn_splitmix_below(&picture->state, count);
 }
 
 /* True once in so many times. */
-static bool once_in(drawing *to, uint32_t times) {
-    return below(to, times) == 0;
+static bool once_in(drawing *picture, uint32_t times) {
+    return below(picture, times) == 0;
 }
 
 #define PICK(to, ...)                                                                                        \
@@ -38,16 +38,16 @@ static bool once_in(drawing *to, uint32_t times) {
 enum { SQUARE, WIDE, NARROW, TABLE, WEIGHTS };
 static const char *const weight_names[] = {"square", "wide", "narrow", "table"};
 
-static void weight_sizes(const drawing *to, int weight, uint32_t *rows, uint32_t *columns) {
-    *rows = weight == WIDE ? to->hidden : weight == TABLE ? to->vocabulary : to->width;
-    *columns = weight == NARROW ? to->hidden : to->width;
+static void weight_sizes(const drawing *picture, int weight, uint32_t *rows, uint32_t *columns) {
+    *rows = weight == WIDE ? picture->hidden : weight == TABLE ? picture->vocabulary : picture->width;
+    *columns = weight == NARROW ? picture->hidden : picture->width;
 }
 
 /* `size` as `factors` factors, drawn one prime at a time. */
-static void draw_factors(drawing *to, uint32_t size, uint32_t factors, uint32_t *factor) {
+static void draw_factors(drawing *picture, uint32_t size, uint32_t factors, uint32_t *factor) {
     for (uint32_t i = 0; i < factors; i++) factor[i] = 1;
     for (uint32_t prime = 2; size > 1; prime++)
-        for (; size % prime == 0; size /= prime) factor[below(to, factors)] *= prime;
+        for (; size % prime == 0; size /= prime) factor[below(picture, factors)] *= prime;
 }
 
 static size_t write_factors(char *text, size_t room, const uint32_t *factor, uint32_t factors) {
@@ -58,173 +58,176 @@ static size_t write_factors(char *text, size_t room, const uint32_t *factor, uin
 }
 
 /* "2x6,3x4" */
-static void draw_folding(drawing *to, int weight, uint32_t factors, char *text, size_t room) {
+static void draw_folding(drawing *picture, int weight, uint32_t factors, char *text, size_t room) {
     uint32_t rows, columns, factor[4];
-    weight_sizes(to, weight, &rows, &columns);
-    draw_factors(to, rows, factors, factor);
+    weight_sizes(picture, weight, &rows, &columns);
+    draw_factors(picture, rows, factors, factor);
     size_t length = write_factors(text, room, factor, factors);
-    draw_factors(to, columns, factors, factor);
+    draw_factors(picture, columns, factors, factor);
     text[length++] = ',';
     write_factors(text + length, room - length, factor, factors);
 }
 
-static const char *draw_format(drawing *to) {
-    return PICK(to, "tt", "tt", "tt", "ttm", "ttm", "tr", "tucker", "ht", "cp", "bt", "bt", "dense");
+static const char *draw_format(drawing *picture) {
+    return PICK(picture, "tt", "tt", "tt", "ttm", "ttm", "tr", "tucker", "ht", "cp", "bt", "bt", "dense");
 }
 
 /* A rank for all bonds or, of some formats, all ranks. */
-static void draw_rank(drawing *to, const char *format, uint32_t factors, char *text, size_t room) {
+static void draw_rank(drawing *picture, const char *format, uint32_t factors, char *text, size_t room) {
     uint32_t count = strcmp(format, "bt") == 0 || strcmp(format, "tt") == 0 || strcmp(format, "tr") == 0
                          ? 2 * factors + 1
                      : strcmp(format, "ttm") == 0 ? factors + 1
                                                   : 0;
     uint32_t rank[12];
-    bool listed = count > 0 && once_in(to, strcmp(format, "bt") == 0 ? 2 : 4);
-    for (uint32_t i = 0; i < (listed ? count : 1); i++) rank[i] = 1 + below(to, 5);
+    bool listed = count > 0 && once_in(picture, strcmp(format, "bt") == 0 ? 2 : 4);
+    for (uint32_t i = 0; i < (listed ? count : 1); i++) rank[i] = 1 + below(picture, 5);
     if (listed && (strcmp(format, "tt") == 0 || strcmp(format, "ttm") == 0)) rank[0] = rank[count - 1] = 1;
     if (listed && strcmp(format, "tr") == 0) rank[count - 1] = rank[0];
     write_factors(text, room, rank, listed ? count : 1);
 }
 
-static void add_weight(drawing *to, int weight) {
-    bool trains = weight != TABLE && once_in(to, 5);
-    uint32_t factors = trains ? 1 : PICK_NUMBER(to, 1, 2, 2, 2, 3);
-    char rank[64], *folding = to->folding[weight][0];
-    snprintf(to->formats[weight], sizeof to->formats[weight], "%s",
-             weight == TABLE ? PICK(to, "ttm", "ttm", "tt", "bt", "cp", "tucker", "dense")
-             : trains        ? PICK(to, "tt", "cp")
-                             : draw_format(to));
-    draw_folding(to, weight, factors, folding, sizeof to->folding[weight][0]);
-    draw_rank(to, to->formats[weight], factors, rank, sizeof rank);
+static void add_weight(drawing *picture, int weight) {
+    bool trains = weight != TABLE && once_in(picture, 5);
+    uint32_t factors = trains ? 1 : PICK_NUMBER(picture, 1, 2, 2, 2, 3);
+    char rank[64], *folding = picture->folding[weight][0];
+    snprintf(picture->formats[weight], sizeof picture->formats[weight], "%s",
+             weight == TABLE ? PICK(picture, "ttm", "ttm", "tt", "bt", "cp", "tucker", "dense")
+             : trains        ? PICK(picture, "tt", "cp")
+                             : draw_format(picture));
+    draw_folding(picture, weight, factors, folding, sizeof picture->folding[weight][0]);
+    draw_rank(picture, picture->formats[weight], factors, rank, sizeof rank);
     size_t comma = strcspn(folding, ",");
-    tn_buffer_format(&to->model, "  %s: {format: %s, m: %.*s, n: %s", weight_names[weight],
-                     to->formats[weight], (int)comma, folding, folding + comma + 1);
-    if (strcmp(to->formats[weight], "dense") != 0) tn_buffer_format(&to->model, ", rank: %s", rank);
-    if (once_in(to, 3))
-        tn_buffer_format(&to->model, ", flow: %s",
-                         weight == TABLE ? PICK(to, "right-to-left", "optimal")
-                         : trains        ? PICK(to, "training-optimal", "training-least-saved")
-                                         : PICK(to, "right-to-left", "optimal", "dense", "cheapest-2"));
-    tn_buffer_text(&to->model, "}\n");
-    to->trains[weight] = trains;
-    to->has_weight[weight] = true;
+    tn_buffer_format(&picture->model, "  %s: {format: %s, m: %.*s, n: %s", weight_names[weight],
+                     picture->formats[weight], (int)comma, folding, folding + comma + 1);
+    if (strcmp(picture->formats[weight], "dense") != 0) tn_buffer_format(&picture->model, ", rank: %s", rank);
+    if (once_in(picture, 3))
+        tn_buffer_format(&picture->model, ", flow: %s",
+                         weight == TABLE ? PICK(picture, "right-to-left", "optimal")
+                         : trains        ? PICK(picture, "training-optimal", "training-least-saved")
+                                         : PICK(picture, "right-to-left", "optimal", "dense", "cheapest-2"));
+    tn_buffer_text(&picture->model, "}\n");
+    picture->trains[weight] = trains;
+    picture->has_weight[weight] = true;
 }
 
 /* ---- layers ---- */
 
 typedef struct {
-    drawing *to;
+    drawing *picture;
     const char *indent, *last; /* what the next layer takes */
 } stack;
 
-static void layer(stack *on, const char *name, const char *kind, const char *rest) {
-    tn_buffer_format(&on->to->model, "%s- {name: %s, kind: %s, input: %s%s}\n", on->indent, name, kind,
-                     on->last, rest);
-    on->last = name;
+static void layer(stack *this_stack, const char *name, const char *kind, const char *rest) {
+    tn_buffer_format(&this_stack->picture->model, "%s- {name: %s, kind: %s, input: %s%s}\n",
+                     this_stack->indent, name, kind, this_stack->last, rest);
+    this_stack->last = name;
 }
 
 /* A linear layer; `weight` below 0: dense. `which`: of those that may vary on their own, below 0: none. */
-static void linear(stack *on, const char *name, const char *input, uint32_t outputs, int weight, int which) {
-    drawing *to = on->to;
-    bool named = weight >= 0 && to->has_weight[weight] && !once_in(to, 4);
-    tn_buffer_format(&to->model, "%s- {name: %s, kind: linear, input: %s, outputs: %u", on->indent, name,
-                     input, outputs);
-    if (named) tn_buffer_format(&to->model, ", weight: %s", weight_names[weight]);
-    if (once_in(to, 4)) tn_buffer_text(&to->model, ", bias: false");
-    tn_buffer_text(&to->model, "}\n");
-    if (which >= 0) to->has_layer[which] = named && on->indent[2] == '\0';
-    on->last = name;
+static void linear(stack *this_stack, const char *name, const char *input, uint32_t outputs, int weight,
+                   int which) {
+    drawing *picture = this_stack->picture;
+    bool named = weight >= 0 && picture->has_weight[weight] && !once_in(picture, 4);
+    tn_buffer_format(&picture->model, "%s- {name: %s, kind: linear, input: %s, outputs: %u",
+                     this_stack->indent, name, input, outputs);
+    if (named) tn_buffer_format(&picture->model, ", weight: %s", weight_names[weight]);
+    if (once_in(picture, 4)) tn_buffer_text(&picture->model, ", bias: false");
+    tn_buffer_text(&picture->model, "}\n");
+    if (which >= 0) picture->has_layer[which] = named && this_stack->indent[2] == '\0';
+    this_stack->last = name;
 }
 
-static void add_norm(stack *on, const char *name) {
-    layer(on, name, PICK(on->to, "layer-norm", "layer-norm", "rms-norm"), "");
+static void add_norm(stack *this_stack, const char *name) {
+    layer(this_stack, name, PICK(this_stack->picture, "layer-norm", "layer-norm", "rms-norm"), "");
 }
 
-static void add_attention(stack *on) {
-    drawing *to = on->to;
-    const char *entry = on->last;
-    uint32_t heads = to->width % 4 == 0 ? PICK_NUMBER(to, 1, 2, 4) : PICK_NUMBER(to, 1, 2),
-             shared = once_in(to, 4) ? 1 : heads, kv_width = to->width / heads * shared;
+static void add_attention(stack *this_stack) {
+    drawing *picture = this_stack->picture;
+    const char *entry = this_stack->last;
+    uint32_t heads = picture->width % 4 == 0 ? PICK_NUMBER(picture, 1, 2, 4) : PICK_NUMBER(picture, 1, 2),
+             shared = once_in(picture, 4) ? 1 : heads, kv_width = picture->width / heads * shared;
     char rest[128];
-    linear(on, "query", entry, to->width, SQUARE, 0);
-    linear(on, "key", entry, kv_width, kv_width == to->width ? SQUARE : -1, 1);
-    linear(on, "value", entry, kv_width, kv_width == to->width ? SQUARE : -1, 2);
+    linear(this_stack, "query", entry, picture->width, SQUARE, 0);
+    linear(this_stack, "key", entry, kv_width, kv_width == picture->width ? SQUARE : -1, 1);
+    linear(this_stack, "value", entry, kv_width, kv_width == picture->width ? SQUARE : -1, 2);
     const char *query = "query";
-    if (to->width / heads % 2 == 0 && once_in(to, 5)) {
-        on->last = query;
+    if (picture->width / heads % 2 == 0 && once_in(picture, 5)) {
+        this_stack->last = query;
         snprintf(rest, sizeof rest, ", heads: %u", heads);
-        layer(on, "turned", "rotary", rest);
+        layer(this_stack, "turned", "rotary", rest);
         query = "turned";
     }
     tn_buffer_format(
-        &to->model,
+        &picture->model,
         "%s- {name: attention, kind: attention, heads: %u, kv_heads: %u, causal: %s, input: [%s, "
         "key, value]}\n",
-        on->indent, heads, shared, once_in(to, 3) ? "true" : "false", query);
-    on->last = "attention";
-    if (once_in(to, 3)) linear(on, "output", "attention", to->width, SQUARE, -1);
-    if (once_in(to, 2)) {
-        tn_buffer_format(&to->model, "%s- {name: sum, kind: residual, input: [%s, %s]}\n", on->indent, entry,
-                         on->last);
-        on->last = "sum";
+        this_stack->indent, heads, shared, once_in(picture, 3) ? "true" : "false", query);
+    this_stack->last = "attention";
+    if (once_in(picture, 3)) linear(this_stack, "output", "attention", picture->width, SQUARE, -1);
+    if (once_in(picture, 2)) {
+        tn_buffer_format(&picture->model, "%s- {name: sum, kind: residual, input: [%s, %s]}\n",
+                         this_stack->indent, entry, this_stack->last);
+        this_stack->last = "sum";
     }
-    if (once_in(to, 2)) add_norm(on, "norm");
+    if (once_in(picture, 2)) add_norm(this_stack, "norm");
 }
 
-static void add_feed_forward(stack *on) {
-    drawing *to = on->to;
-    const char *entry = on->last;
-    linear(on, "up", entry, to->hidden, WIDE, 3);
-    layer(on, "bend", PICK(to, "gelu", "relu", "silu", "tanh"), "");
-    if (once_in(to, 4)) {
-        linear(on, "gate", entry, to->hidden, WIDE, -1);
-        tn_buffer_format(&to->model, "%s- {name: gated, kind: multiply, input: [bend, gate]}\n", on->indent);
-        on->last = "gated";
+static void add_feed_forward(stack *this_stack) {
+    drawing *picture = this_stack->picture;
+    const char *entry = this_stack->last;
+    linear(this_stack, "up", entry, picture->hidden, WIDE, 3);
+    layer(this_stack, "bend", PICK(picture, "gelu", "relu", "silu", "tanh"), "");
+    if (once_in(picture, 4)) {
+        linear(this_stack, "gate", entry, picture->hidden, WIDE, -1);
+        tn_buffer_format(&picture->model, "%s- {name: gated, kind: multiply, input: [bend, gate]}\n",
+                         this_stack->indent);
+        this_stack->last = "gated";
     }
-    linear(on, "down", on->last, to->width, NARROW, -1);
-    if (once_in(to, 2)) {
-        tn_buffer_format(&to->model, "%s- {name: added, kind: residual, input: [%s, down]}\n", on->indent,
-                         entry);
-        on->last = "added";
+    linear(this_stack, "down", this_stack->last, picture->width, NARROW, -1);
+    if (once_in(picture, 2)) {
+        tn_buffer_format(&picture->model, "%s- {name: added, kind: residual, input: [%s, down]}\n",
+                         this_stack->indent, entry);
+        this_stack->last = "added";
     }
-    if (once_in(to, 3)) add_norm(on, "last-norm");
+    if (once_in(picture, 3)) add_norm(this_stack, "last-norm");
 }
 
-static void add_layers(drawing *to, bool block, bool attention, bool feed_forward) {
-    stack on = {to, "  ", "embedding"};
-    tn_buffer_text(&to->model, "layers:\n");
-    if (once_in(to, 6))
-        tn_buffer_format(&to->model, "  - {name: embedding, kind: input, width: %u}\n", to->width);
+static void add_layers(drawing *picture, bool block, bool attention, bool feed_forward) {
+    stack this_stack = {picture, "  ", "embedding"};
+    tn_buffer_text(&picture->model, "layers:\n");
+    if (once_in(picture, 6))
+        tn_buffer_format(&picture->model, "  - {name: embedding, kind: input, width: %u}\n", picture->width);
     else
-        tn_buffer_format(&to->model, "  - {name: embedding, kind: embedding, vocabulary: %u, width: %u%s}\n",
-                         to->vocabulary, to->width, to->has_weight[TABLE] ? ", weight: table" : "");
-    if (once_in(to, 2)) layer(&on, "positions", "positions", "");
-    if (once_in(to, 4)) add_norm(&on, "first-norm");
+        tn_buffer_format(
+            &picture->model, "  - {name: embedding, kind: embedding, vocabulary: %u, width: %u%s}\n",
+            picture->vocabulary, picture->width, picture->has_weight[TABLE] ? ", weight: table" : "");
+    if (once_in(picture, 2)) layer(&this_stack, "positions", "positions", "");
+    if (once_in(picture, 4)) add_norm(&this_stack, "first-norm");
     if (block) {
-        tn_buffer_format(&to->model,
+        tn_buffer_format(&picture->model,
                          "  - name: encoder\n    kind: block\n    repeat: %u\n    input: %s\n    layers:\n",
-                         1 + below(to, 2), on.last);
-        on.indent = "      ";
-        on.last = "entry";
+                         1 + below(picture, 2), this_stack.last);
+        this_stack.indent = "      ";
+        this_stack.last = "entry";
     }
-    if (attention) add_attention(&on);
-    if (feed_forward) add_feed_forward(&on);
-    if (block) on = (stack){to, "  ", "encoder"};
-    if (once_in(to, 5)) {
-        layer(&on, "first", "first-token", "");
-    } else if (once_in(to, 5)) {
-        linear(&on, "other-head", on.last, 3, -1, -1);
-        layer(&on, "other-loss", "cross-entropy", "");
-        on.last = block ? "encoder" : feed_forward ? "down" : attention ? "attention" : "embedding";
+    if (attention) add_attention(&this_stack);
+    if (feed_forward) add_feed_forward(&this_stack);
+    if (block) this_stack = (stack){picture, "  ", "encoder"};
+    if (once_in(picture, 5)) {
+        layer(&this_stack, "first", "first-token", "");
+    } else if (once_in(picture, 5)) {
+        linear(&this_stack, "other-head", this_stack.last, 3, -1, -1);
+        layer(&this_stack, "other-loss", "cross-entropy", "");
+        this_stack.last = block ? "encoder" : feed_forward ? "down" : attention ? "attention" : "embedding";
     }
-    if (!to->has_weight[TABLE] && once_in(to, 6))
-        tn_buffer_format(&to->model,
-                         "  - {name: head, kind: linear, input: %s, outputs: %u, tied: embedding}\n", on.last,
-                         to->vocabulary);
+    if (!picture->has_weight[TABLE] && once_in(picture, 6))
+        tn_buffer_format(&picture->model,
+                         "  - {name: head, kind: linear, input: %s, outputs: %u, tied: embedding}\n",
+                         this_stack.last, picture->vocabulary);
     else
-        linear(&on, "head", on.last, 2 + below(to, 6), -1, -1);
-    on.last = "head";
-    layer(&on, "loss", "cross-entropy", "");
+        linear(&this_stack, "head", this_stack.last, 2 + below(picture, 6), -1, -1);
+    this_stack.last = "head";
+    layer(&this_stack, "loss", "cross-entropy", "");
 }
 
 /* ---- what training and arithmetic are like ---- */
@@ -267,66 +270,68 @@ static const key_values model_keys[] = {
 };
 enum { MODEL_KEYS = sizeof model_keys / sizeof *model_keys };
 
-static uint32_t values_of(const key_values *of) {
+static uint32_t values_of(const key_values *values) {
     uint32_t count = 0;
-    while (count < 4 && of->value[count]) count++;
+    while (count < 4 && values->value[count]) count++;
     return count;
 }
 
-static void add_model_keys(drawing *to) {
+static void add_model_keys(drawing *picture) {
     /* Keys that are spoken of often, drawn often. */
     static const char *const often[] = {"optimizer", "precision.products", "frozen", "update.when",
                                         "activations.policy"};
     char set[MODEL_KEYS][80];
     size_t sets = 0;
-    for (uint32_t count = below(to, 4); count > 0; count--) {
-        const key_values *of = &model_keys[2 + below(to, MODEL_KEYS - 2)];
-        if (once_in(to, 2)) {
-            const char *name = often[below(to, 5)];
+    for (uint32_t count = below(picture, 4); count > 0; count--) {
+        const key_values *values = &model_keys[2 + below(picture, MODEL_KEYS - 2)];
+        if (once_in(picture, 2)) {
+            const char *name = often[below(picture, 5)];
             for (int i = 0; i < MODEL_KEYS; i++)
-                if (strcmp(model_keys[i].key, name) == 0) of = &model_keys[i];
+                if (strcmp(model_keys[i].key, name) == 0) values = &model_keys[i];
         }
         bool again = false;
-        for (size_t i = 0; i < sets; i++) again |= strncmp(set[i], of->key, strlen(of->key)) == 0;
+        for (size_t i = 0; i < sets; i++) again |= strncmp(set[i], values->key, strlen(values->key)) == 0;
         if (again) continue;
-        snprintf(set[sets++], sizeof set[0], "%s=%s", of->key, of->value[below(to, values_of(of))]);
+        snprintf(set[sets++], sizeof set[0], "%s=%s", values->key,
+                 values->value[below(picture, values_of(values))]);
     }
-    if (once_in(to, 15)) {
+    if (once_in(picture, 15)) {
         snprintf(set[sets++], sizeof set[0], "precision.products=bfp16,8,4");
         snprintf(set[sets++], sizeof set[0], "precision_schedule={narrow: \"bfp16,8,2\", steps: 0.%u}",
-                 1 + below(to, 9));
+                 1 + below(picture, 9));
     }
     /* Base values of the space: keys of the model file by their dotted paths, whatever it says. */
-    for (size_t i = 0; i < sets; i++) tn_buffer_format(&to->head, ", '%s'", set[i]);
+    for (size_t i = 0; i < sets; i++) tn_buffer_format(&picture->head, ", '%s'", set[i]);
 }
 
-static void draw_model(drawing *to) {
-    to->width = PICK_NUMBER(to, 6, 8, 12, 12, 16, 24);
-    to->hidden = PICK_NUMBER(to, 8, 12, 18, 24);
-    to->vocabulary = PICK_NUMBER(to, 8, 12, 16, 30);
-    to->batch = 1 + below(to, 3);
-    to->sequence = 1 + below(to, 8);
-    bool attention = !once_in(to, 3), feed_forward = !attention || once_in(to, 3), block = once_in(to, 4);
-    tn_buffer_format(&to->model, "kind: model\nname: drawn\nbatch: %u\nsequence: %u\nweights:\n", to->batch,
-                     to->sequence);
-    add_weight(to, SQUARE);
-    if (feed_forward) add_weight(to, WIDE);
-    if (feed_forward && once_in(to, 2)) add_weight(to, NARROW);
-    if (once_in(to, 2)) add_weight(to, TABLE);
-    add_layers(to, block, attention, feed_forward);
+static void draw_model(drawing *picture) {
+    picture->width = PICK_NUMBER(picture, 6, 8, 12, 12, 16, 24);
+    picture->hidden = PICK_NUMBER(picture, 8, 12, 18, 24);
+    picture->vocabulary = PICK_NUMBER(picture, 8, 12, 16, 30);
+    picture->batch = 1 + below(picture, 3);
+    picture->sequence = 1 + below(picture, 8);
+    bool attention = !once_in(picture, 3), feed_forward = !attention || once_in(picture, 3),
+         block = once_in(picture, 4);
+    tn_buffer_format(&picture->model, "kind: model\nname: drawn\nbatch: %u\nsequence: %u\nweights:\n",
+                     picture->batch, picture->sequence);
+    add_weight(picture, SQUARE);
+    if (feed_forward) add_weight(picture, WIDE);
+    if (feed_forward && once_in(picture, 2)) add_weight(picture, NARROW);
+    if (once_in(picture, 2)) add_weight(picture, TABLE);
+    add_layers(picture, block, attention, feed_forward);
 }
 
 /* ---- choices ---- */
 
-static bool has_choice(const drawing *to, const char *key) {
-    for (size_t i = 0; i < to->choices; i++)
-        if (strcmp(to->choice[i].key, key) == 0) return true;
+static bool has_choice(const drawing *picture, const char *key) {
+    for (size_t i = 0; i < picture->choices; i++)
+        if (strcmp(picture->choice[i].key, key) == 0) return true;
     return false;
 }
 
-static test_choice *begin_choice(drawing *to, const char *key) {
-    if (to->choices == TEST_CHOICES_MOST || has_choice(to, key)) return NULL;
-    test_choice *made = &to->choice[to->choices];
+static test_choice *begin_choice(drawing *picture, const char *key) {
+    if (picture->choices == TEST_CHOICES_MOST || has_choice(picture, key)) return NULL;
+    test_choice *made = &picture->choice[picture->choices];
     *made = (test_choice){0};
     snprintf(made->key, sizeof made->key, "%s", key);
     return made;
@@ -341,18 +346,18 @@ static void add_value(test_choice *choice, const char *value) {
 }
 
 /* Takes the choice in; how many designs there are with it, of `designs` without. */
-static uint64_t end_choice(drawing *to, test_choice *choice, uint64_t designs) {
+static uint64_t end_choice(drawing *picture, test_choice *choice, uint64_t designs) {
     if (!choice || choice->count < 1) return designs;
-    to->choices++;
+    picture->choices++;
     return designs * choice->count;
 }
 
 /* 2 to `most` of the values, in a drawn order. */
-static void add_some(drawing *to, test_choice *choice, const char *const *value, uint32_t values,
+static void add_some(drawing *picture, test_choice *choice, const char *const *value, uint32_t values,
                      uint32_t most) {
-    uint32_t count = 2 + below(to, most - 1);
+    uint32_t count = 2 + below(picture, most - 1);
     for (uint32_t tries = 0; choice && tries < 4 * count && choice->count < count; tries++)
-        add_value(choice, value[below(to, values)]);
+        add_value(choice, value[below(picture, values)]);
 }
 
 static const struct {
@@ -389,35 +394,35 @@ static uint32_t build_values(size_t key) {
 }
 
 /* Keys that a decomposition refuses to have otherwise. */
-static bool is_fixed(const drawing *to, const char *key) {
+static bool is_fixed(const drawing *picture, const char *key) {
     static const char *const fixed[] = {"schedule", "buffers", "placement", "layouts", "fusion"};
-    for (size_t i = 0; to->decomposes && i < sizeof fixed / sizeof *fixed; i++)
+    for (size_t i = 0; picture->decomposes && i < sizeof fixed / sizeof *fixed; i++)
         if (strcmp(key, fixed[i]) == 0) return true;
     return false;
 }
 
-static uint64_t add_build_choice(drawing *to, uint64_t designs) {
-    size_t key = once_in(to, 3) ? below(to, 4) : below(to, BUILD_KEYS);
+static uint64_t add_build_choice(drawing *picture, uint64_t designs) {
+    size_t key = once_in(picture, 3) ? below(picture, 4) : below(picture, BUILD_KEYS);
     char name[64];
-    if (is_fixed(to, build_keys[key].key)) return designs;
+    if (is_fixed(picture, build_keys[key].key)) return designs;
     if (strcmp(build_keys[key].key, "off_chip_tile_bytes") == 0 &&
-        !has_choice(to, "build.off_chip_over_bytes"))
+        !has_choice(picture, "build.off_chip_over_bytes"))
         return designs;
     snprintf(name, sizeof name, "build.%s", build_keys[key].key);
-    test_choice *choice = begin_choice(to, name);
-    if (choice && key < 4 && once_in(to, 5)) {
-        uint32_t most = 3 + below(to, 6);
+    test_choice *choice = begin_choice(picture, name);
+    if (choice && key < 4 && once_in(picture, 5)) {
+        uint32_t most = 3 + below(picture, 6);
         choice->range = true;
         choice->count = 1;
         snprintf(choice->value[0], sizeof choice->value[0], "{from: 1, to: %u}", most);
-        to->choices++;
+        picture->choices++;
         return designs * most;
     }
-    add_some(to, choice, build_keys[key].value, build_values(key), 4);
-    return end_choice(to, choice, designs);
+    add_some(picture, choice, build_keys[key].value, build_values(key), 4);
+    return end_choice(picture, choice, designs);
 }
 
-static uint64_t add_weight_choice(drawing *to, uint64_t designs) {
+static uint64_t add_weight_choice(drawing *picture, uint64_t designs) {
     static const char *const ranks[] = {"1", "2", "3", "4", "5", "6", "8"},
                              *const formats[] = {"tt", "ttm", "tr", "tucker", "ht", "cp", "bt", "dense"},
                              *const flows[] = {"right-to-left",
@@ -432,123 +437,129 @@ static uint64_t add_weight_choice(drawing *to, uint64_t designs) {
                              *const look_ups[] = {"right-to-left", "optimal"},
                              *const layers[] = {"query", "key", "value", "up"};
     static const int weight_of[] = {SQUARE, SQUARE, SQUARE, WIDE};
-    int layer = (int)below(to, 4), weight = (int)below(to, WEIGHTS);
-    bool own = once_in(to, 4) && to->has_layer[layer];
+    int layer = (int)below(picture, 4), weight = (int)below(picture, WEIGHTS);
+    bool own = once_in(picture, 4) && picture->has_layer[layer];
     char key[64];
     if (own) weight = weight_of[layer];
-    if (!to->has_weight[weight]) return designs;
-    uint32_t what = below(to, 5);
+    if (!picture->has_weight[weight]) return designs;
+    uint32_t what = below(picture, 5);
     snprintf(key, sizeof key, "%s.%s.%s", own ? "layers" : "weights",
              own ? layers[layer] : weight_names[weight],
              what <= 1   ? "rank"
              : what == 2 ? "folding"
              : what == 3 ? "format"
                          : "flow");
-    if (to->trains[weight] && (what == 2 || what == 3)) return designs;
-    test_choice *choice = begin_choice(to, key);
+    if (picture->trains[weight] && (what == 2 || what == 3)) return designs;
+    test_choice *choice = begin_choice(picture, key);
     if (!choice) return designs;
-    if (what <= 1) add_some(to, choice, ranks, 7, 4);
+    if (what <= 1) add_some(picture, choice, ranks, 7, 4);
     if (what == 2) {
-        uint32_t count = 2 + below(to, 2);
-        add_value(choice, to->folding[weight][0]);
+        uint32_t count = 2 + below(picture, 2);
+        add_value(choice, picture->folding[weight][0]);
         for (uint32_t tries = 0; tries < 8 && choice->count < count; tries++) {
             char folding[64];
-            draw_folding(to, weight, PICK_NUMBER(to, 1, 2, 2, 3), folding, sizeof folding);
+            draw_folding(picture, weight, PICK_NUMBER(picture, 1, 2, 2, 3), folding, sizeof folding);
             add_value(choice, folding);
         }
     }
     if (what == 3) {
-        add_some(to, choice, formats, 8, 3);
-        if (once_in(to, 2)) add_value(choice, "bt");
+        add_some(picture, choice, formats, 8, 3);
+        if (once_in(picture, 2)) add_value(choice, "bt");
     }
-    if (what == 4 && weight == TABLE) add_some(to, choice, look_ups, 2, 2);
+    if (what == 4 && weight == TABLE) add_some(picture, choice, look_ups, 2, 2);
     if (what == 4 && weight != TABLE)
-        add_some(to, choice, flows, to->trains[weight] ? 9 : once_in(to, 3) ? 6 : 3, 3);
-    return end_choice(to, choice, designs);
+        add_some(picture, choice, flows, picture->trains[weight] ? 9 : once_in(picture, 3) ? 6 : 3, 3);
+    return end_choice(picture, choice, designs);
 }
 
-static uint64_t add_model_choice(drawing *to, uint64_t designs) {
-    const key_values *of = &model_keys[below(to, MODEL_KEYS)];
-    test_choice *choice = begin_choice(to, of->key);
-    if (choice) add_some(to, choice, of->value, values_of(of), 3);
-    return end_choice(to, choice, designs);
+static uint64_t add_model_choice(drawing *picture, uint64_t designs) {
+    const key_values *values = &model_keys[below(picture, MODEL_KEYS)];
+    test_choice *choice = begin_choice(picture, values->key);
+    if (choice) add_some(picture, choice, values->value, values_of(values), 3);
+    return end_choice(picture, choice, designs);
 }
 
-static const char *draw_device(drawing *to) {
-    return PICK(to, "zcu104", "zcu104", "u50", "u50@user-area", "u280", "u55c", "vck190", "zcu102", "kv260",
-                "pynq-z2");
+static const char *draw_device(drawing *picture) {
+    return PICK(picture, "zcu104", "zcu104", "u50", "u50@user-area", "u280", "u55c", "vck190", "zcu102",
+                "kv260", "pynq-z2");
 }
 
-/* `to->tied`: two layers' ranks that are always the same. */
-static uint64_t add_tied(drawing *to, uint64_t designs) {
-    if (!to->has_layer[0] || !to->has_layer[1] || has_choice(to, "layers.query.rank")) return designs;
-    if (has_choice(to, "layers.key.rank") || to->choices + 2 > TEST_CHOICES_MOST) return designs;
+/* `picture->tied`: two layers' ranks that are always the same. */
+static uint64_t add_tied(drawing *picture, uint64_t designs) {
+    if (!picture->has_layer[0] || !picture->has_layer[1] || has_choice(picture, "layers.query.rank"))
+        return designs;
+    if (has_choice(picture, "layers.key.rank") || picture->choices + 2 > TEST_CHOICES_MOST) return designs;
     for (int i = 0; i < 2; i++) {
-        test_choice *choice = begin_choice(to, i ? "layers.key.rank" : "layers.query.rank");
+        test_choice *choice = begin_choice(picture, i ? "layers.key.rank" : "layers.query.rank");
         add_value(choice, "2");
         add_value(choice, "3");
-        to->choices++;
+        picture->choices++;
     }
-    to->tied = true;
+    picture->tied = true;
     return 2 * designs;
 }
 
-static void draw_choices(drawing *to) {
+static void draw_choices(drawing *picture) {
     uint64_t designs = 1;
-    bool other_device = !to->decomposes && once_in(to, 12);
+    bool other_device = !picture->decomposes && once_in(picture, 12);
     if (other_device) {
-        test_choice *choice = begin_choice(to, "device");
-        add_value(choice, draw_device(to));
-        add_value(choice, draw_device(to));
-        designs = end_choice(to, choice, designs);
+        test_choice *choice = begin_choice(picture, "device");
+        add_value(choice, draw_device(picture));
+        add_value(choice, draw_device(picture));
+        designs = end_choice(picture, choice, designs);
     } else {
-        tn_buffer_format(&to->head, "device: %s\n", draw_device(to));
+        tn_buffer_format(&picture->head, "device: %s\n", draw_device(picture));
     }
-    if (!to->decomposes && once_in(to, 20)) {
-        test_choice *choice = begin_choice(to, "model");
+    if (!picture->decomposes && once_in(picture, 20)) {
+        test_choice *choice = begin_choice(picture, "model");
         add_value(choice, "model.yaml");
         add_value(choice, "other.yaml");
-        designs = end_choice(to, choice, designs);
-        char *sequence = strstr(to->model.data, "sequence: ");
-        tn_buffer_format(&to->other_model, "%.*ssequence: %u%s", (int)(sequence - to->model.data),
-                         to->model.data, to->sequence + 2, strchr(sequence, '\n'));
+        designs = end_choice(picture, choice, designs);
+        char *sequence = strstr(picture->model.data, "sequence: ");
+        tn_buffer_format(&picture->other_model, "%.*ssequence: %u%s", (int)(sequence - picture->model.data),
+                         picture->model.data, picture->sequence + 2, strchr(sequence, '\n'));
     } else {
-        tn_buffer_text(&to->head, "model: model.yaml\n");
+        tn_buffer_text(&picture->head, "model: model.yaml\n");
     }
-    if (once_in(to, 25)) designs = add_tied(to, designs);
-    if (to->decomposes) /* no decomposition without a choice of a weight */
-        for (int i = 0; i < 6; i++) designs = designs < to->most ? add_weight_choice(to, designs) : designs;
+    if (once_in(picture, 25)) designs = add_tied(picture, designs);
+    if (picture->decomposes) /* no decomposition without a choice of a weight */
+        for (int i = 0; i < 6; i++)
+            designs = designs < picture->most ? add_weight_choice(picture, designs) : designs;
     /* What priced wrongly before: kernels beside fusion, off-chip tiles. */
-    for (int tries = 0; tries < 60 && designs < to->most && to->choices < TEST_CHOICES_MOST - 2; tries++) {
-        uint32_t what = below(to, 10);
-        designs = what < 6   ? add_build_choice(to, designs)
-                  : what < 9 ? add_weight_choice(to, designs)
-                             : add_model_choice(to, designs);
+    for (int tries = 0; tries < 60 && designs < picture->most && picture->choices < TEST_CHOICES_MOST - 2;
+         tries++) {
+        uint32_t what = below(picture, 10);
+        designs = what < 6   ? add_build_choice(picture, designs)
+                  : what < 9 ? add_weight_choice(picture, designs)
+                             : add_model_choice(picture, designs);
     }
-    for (size_t i = to->choices; i > 1; i--) { /* in any order */
-        size_t other = below(to, (uint32_t)i);
-        test_choice kept = to->choice[i - 1];
-        to->choice[i - 1] = to->choice[other];
-        to->choice[other] = kept;
+    for (size_t i = picture->choices; i > 1; i--) { /* in any order */
+        size_t other = below(picture, (uint32_t)i);
+        test_choice kept = picture->choice[i - 1];
+        picture->choice[i - 1] = picture->choice[other];
+        picture->choice[other] = kept;
     }
 }
 
 /* What no choice varies. */
-static void set_build(drawing *to) {
-    if (to->decomposes)
-        tn_buffer_text(&to->head, ", build.layouts=ideal, build.buffers=separate, build.placement=as-built");
+static void set_build(drawing *picture) {
+    if (picture->decomposes)
+        tn_buffer_text(&picture->head,
+                       ", build.layouts=ideal, build.buffers=separate, build.placement=as-built");
     for (size_t i = 0; i < BUILD_KEYS; i++) {
         char name[64];
         snprintf(name, sizeof name, "build.%s", build_keys[i].key);
-        if (has_choice(to, name) || is_fixed(to, build_keys[i].key) || !once_in(to, 5)) continue;
+        if (has_choice(picture, name) || is_fixed(picture, build_keys[i].key) || !once_in(picture, 5))
+            continue;
         if (strcmp(build_keys[i].key, "array") == 0) continue; /* it asks for reduction: 1 */
-        tn_buffer_format(&to->head, ", %s=%s", name, build_keys[i].value[below(to, build_values(i))]);
+        tn_buffer_format(&picture->head, ", %s=%s", name,
+                         build_keys[i].value[below(picture, build_values(i))]);
     }
 }
 
 /* ---- the rest of the space ---- */
 
-static void add_objectives(drawing *to) {
+static void add_objectives(drawing *picture) {
     static const char *const all[] = {"cycles_per_step", "seconds_per_step", "on_chip_bytes", "bram18", "dsp",
                                       "degrees_of_freedom", "parameters", "macs_per_step", "uram",
                                       "off_chip_bytes", "off_chip_bytes_per_step", "seconds_per_epoch",
@@ -556,17 +567,17 @@ static void add_objectives(drawing *to) {
                                       "lut", "ff", "joules_per_step", "dynamic_joules_per_step",
                                       "static_joules_per_step", "peak_elements", "watts"};
     enum { ALL = sizeof all / sizeof *all, DECOMPOSED = 12 };
-    if (!to->decomposes && once_in(to, 6)) return;
-    uint32_t count = 1 + below(to, 4), used = 0, most = to->decomposes ? DECOMPOSED : ALL;
-    tn_buffer_text(&to->head, "objectives: [");
+    if (!picture->decomposes && once_in(picture, 6)) return;
+    uint32_t count = 1 + below(picture, 4), used = 0, most = picture->decomposes ? DECOMPOSED : ALL;
+    tn_buffer_text(&picture->head, "objectives: [");
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t next = below(to, most);
-        if (next == ALL - 1 && !once_in(to, 4)) next = 0; /* nothing bounds it */
+        uint32_t next = below(picture, most);
+        if (next == ALL - 1 && !once_in(picture, 4)) next = 0; /* nothing bounds it */
         if (used >> next & 1) continue;
-        tn_buffer_format(&to->head, "%s%s", used ? ", " : "", all[next]);
+        tn_buffer_format(&picture->head, "%s%s", used ? ", " : "", all[next]);
         used |= 1u << next;
     }
-    tn_buffer_text(&to->head, "]\n");
+    tn_buffer_text(&picture->head, "]\n");
 }
 
 static void write_choice(tn_buffer *out, const test_choice *choice, bool backwards) {
@@ -587,18 +598,18 @@ static void write_file(const char *folder, const char *name, const char *data, s
     if (tn_file_write(path, data, length, &error) != TN_OK) fail_msg("%s: %s", path, error.message);
 }
 
-static bool load(const drawing *to, const char *folder, const char *name, bool backwards, tn_arena *arena,
-                 tn_space *space, tn_error *error) {
+static bool load(const drawing *picture, const char *folder, const char *name, bool backwards,
+                 tn_arena *arena, tn_space *space, tn_error *error) {
     char path[320];
     tn_buffer text = {0};
-    tn_buffer_format(&text, "kind: space\nname: drawn\nhypervolume_samples: 1024\n%s", to->head.data);
-    if (to->constraints.length) tn_buffer_format(&text, "%s", to->constraints.data);
-    if (to->error_table.length) tn_buffer_text(&text, "error_table: errors.csv\n");
-    if (to->accuracy_table.length) tn_buffer_text(&text, "accuracy_table: accuracy.csv\n");
-    if (to->tied) tn_buffer_text(&text, "tied: [[layers.query.rank, layers.key.rank]]\n");
+    tn_buffer_format(&text, "kind: space\nname: drawn\nhypervolume_samples: 1024\n%s", picture->head.data);
+    if (picture->constraints.length) tn_buffer_format(&text, "%s", picture->constraints.data);
+    if (picture->error_table.length) tn_buffer_text(&text, "error_table: errors.csv\n");
+    if (picture->accuracy_table.length) tn_buffer_text(&text, "accuracy_table: accuracy.csv\n");
+    if (picture->tied) tn_buffer_text(&text, "tied: [[layers.query.rank, layers.key.rank]]\n");
     tn_buffer_text(&text, "choices:\n");
-    for (size_t i = 0; i < to->choices; i++)
-        write_choice(&text, &to->choice[backwards ? to->choices - 1 - i : i], backwards);
+    for (size_t i = 0; i < picture->choices; i++)
+        write_choice(&text, &picture->choice[backwards ? picture->choices - 1 - i : i], backwards);
     write_file(folder, name, text.data, text.length);
     tn_buffer_free(&text);
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -607,7 +618,7 @@ static bool load(const drawing *to, const char *folder, const char *name, bool b
 }
 
 /* Accuracies of most combinations of the choices that accuracy depends on. */
-static void add_accuracy_table(drawing *to, const tn_space *space) {
+static void add_accuracy_table(drawing *picture, const tn_space *space) {
     size_t axis[TEST_CHOICES_MOST], axes = 0;
     uint64_t rows = 1;
     for (size_t i = 0; i < space->choices.count && axes < TEST_CHOICES_MOST; i++)
@@ -617,53 +628,53 @@ static void add_accuracy_table(drawing *to, const tn_space *space) {
         }
     if (axes == 0 || rows > 200 || space->models > 1) return;
     for (size_t i = 0; i < axes; i++)
-        tn_buffer_format(&to->accuracy_table, "%s,",
+        tn_buffer_format(&picture->accuracy_table, "%s,",
                          tn_accuracy_column_name(space->choices.axis, space->choices.count, axis[i]));
-    tn_buffer_text(&to->accuracy_table, "accuracy\n");
+    tn_buffer_text(&picture->accuracy_table, "accuracy\n");
     for (uint64_t row = 0; row < rows; row++) {
         uint64_t rest = row;
-        if (once_in(to, 5)) continue;
+        if (once_in(picture, 5)) continue;
         for (size_t i = 0; i < axes; i++) {
-            const tn_axis *of = &space->choices.axis[axis[i]];
+            const tn_axis *this_axis = &space->choices.axis[axis[i]];
             tn_buffer value = {0};
-            tn_axis_value(of, (size_t)(rest % of->count), &value);
-            tn_buffer_format(&to->accuracy_table, "\"%s\",", value.data);
+            tn_axis_value(this_axis, (size_t)(rest % this_axis->count), &value);
+            tn_buffer_format(&picture->accuracy_table, "\"%s\",", value.data);
             tn_buffer_free(&value);
-            rest /= of->count;
+            rest /= this_axis->count;
         }
-        tn_buffer_format(&to->accuracy_table, "%.2f\n", 0.5 + 0.01 * below(to, 45));
+        tn_buffer_format(&picture->accuracy_table, "%.2f\n", 0.5 + 0.01 * below(picture, 45));
     }
 }
 
 /* Rows of weight `square` for every rank and folding that choices give it. */
-static void add_error_table(drawing *to, const tn_space *space) {
+static void add_error_table(drawing *picture, const tn_space *space) {
     static const uint64_t ranks[] = {1, 2, 3, 4, 5, 6, 8};
     const test_choice *folding = NULL;
     tn_weight own = tn_model_weight_find(space->model, "square")->weight;
     uint64_t greatest = 1;
-    for (size_t i = 0; i < to->choices; i++) {
-        if (strncmp(to->choice[i].key, "layers.", 7) == 0) return;
-        if (strcmp(to->choice[i].key, "weights.square.folding") == 0) folding = &to->choice[i];
-        if (strcmp(to->choice[i].key, "weights.square.format") == 0) return; /* dense has no rank */
+    for (size_t i = 0; i < picture->choices; i++) {
+        if (strncmp(picture->choice[i].key, "layers.", 7) == 0) return;
+        if (strcmp(picture->choice[i].key, "weights.square.folding") == 0) folding = &picture->choice[i];
+        if (strcmp(picture->choice[i].key, "weights.square.format") == 0) return; /* dense has no rank */
     }
     if (own.format == TN_DENSE) return;
     for (uint32_t i = 0; i < own.rank_count; i++) greatest = own.rank[i] > greatest ? own.rank[i] : greatest;
-    tn_buffer_text(&to->error_table, "weight,rows,columns,rank,relative_error,norm\n");
+    tn_buffer_text(&picture->error_table, "weight,rows,columns,rank,relative_error,norm\n");
     for (size_t f = 0; f < (folding ? folding->count : 1); f++) {
-        const char *text = folding ? folding->value[f] : to->folding[SQUARE][0];
+        const char *text = folding ? folding->value[f] : picture->folding[SQUARE][0];
         size_t comma = strcspn(text, ",");
         for (size_t r = 0; r < sizeof ranks / sizeof *ranks; r++)
-            tn_buffer_format(&to->error_table, "square,%.*s,%s,%llu,%.3f,2.5\n", (int)comma, text,
+            tn_buffer_format(&picture->error_table, "square,%.*s,%s,%llu,%.3f,2.5\n", (int)comma, text,
                              text + comma + 1, (unsigned long long)ranks[r],
-                             0.9 / (double)(1 + r) + 0.001 * below(to, 20));
+                             0.9 / (double)(1 + r) + 0.001 * below(picture, 20));
         if (greatest == 7 || greatest > 8)
-            tn_buffer_format(&to->error_table, "square,%.*s,%s,%llu,%.3f,2.5\n", (int)comma, text,
+            tn_buffer_format(&picture->error_table, "square,%.*s,%s,%llu,%.3f,2.5\n", (int)comma, text,
                              text + comma + 1, (unsigned long long)greatest, 0.1);
     }
 }
 
 /* Bounds at prices of drawn designs, or near them; false: no drawn design has a price. */
-static bool draw_constraints(drawing *to, const tn_space *space) {
+static bool draw_constraints(drawing *picture, const tn_space *space) {
     enum { PILOTS = 5 };
     static const char *const bounded[] = {
         "cycles_per_step", "seconds_per_step", "lut",           "ff",    "dsp",  "bram18",
@@ -676,7 +687,7 @@ static bool draw_constraints(drawing *to, const tn_space *space) {
         uint64_t outer, inner;
         uint32_t cause;
         tn_error error = {0};
-        uint64_t id = tn_splitmix_next(&to->state) % space->choices.designs;
+        uint64_t id = tn_splitmix_next(&picture->state) % space->choices.designs;
         tn_space_split(space, id, &outer, &inner);
         assert_int_equal(tn_evaluator_new(space, &evaluator, NULL), TN_OK);
         if (tn_evaluate(evaluator, outer, inner, &pilot[pilots], &cause, &error) == TN_OK) {
@@ -688,32 +699,33 @@ static bool draw_constraints(drawing *to, const tn_space *space) {
         tn_evaluator_free(evaluator);
     }
     if (fit == 0) return false;
-    uint32_t count = PICK_NUMBER(to, 0, 0, 1, 1, 1, 2);
+    uint32_t count = PICK_NUMBER(picture, 0, 0, 1, 1, 1, 2);
     for (uint32_t i = 0; i < count; i++) {
-        const char *name = bounded[below(to, sizeof bounded / sizeof *bounded)];
+        const char *name = bounded[below(picture, sizeof bounded / sizeof *bounded)];
         const tn_quantity *quantity;
         assert_int_equal(tn_quantity_find(name, (tn_position){0}, &quantity, NULL), TN_OK);
-        double value = quantity->get(&pilot[below(to, pilots)]);
-        const test_choice *choice = to->choices ? &to->choice[below(to, (uint32_t)to->choices)] : NULL;
-        if (once_in(to, 3)) value = quantity->whole ? value + 1 : value * 1.01;
-        tn_buffer_text(&to->constraints, i ? ", " : "constraints: [");
-        if (once_in(to, 8))
-            tn_buffer_format(&to->constraints, "'%s <= %.17g or dsp <= %llu'", name, value,
+        double value = quantity->get(&pilot[below(picture, pilots)]);
+        const test_choice *choice =
+            picture->choices ? &picture->choice[below(picture, (uint32_t)picture->choices)] : NULL;
+        if (once_in(picture, 3)) value = quantity->whole ? value + 1 : value * 1.01;
+        tn_buffer_text(&picture->constraints, i ? ", " : "constraints: [");
+        if (once_in(picture, 8))
+            tn_buffer_format(&picture->constraints, "'%s <= %.17g or dsp <= %llu'", name, value,
                              (unsigned long long)pilot[0].price.used.dsp);
-        else if (once_in(to, 6))
-            tn_buffer_format(&to->constraints, "'%s >= %.17g'", name, value);
-        else if (once_in(to, 6) && choice && strncmp(choice->key, "build.", 6) == 0 && !choice->range)
-            tn_buffer_format(&to->constraints, "'%s %s %s'", choice->key, PICK(to, "=", "!="),
+        else if (once_in(picture, 6))
+            tn_buffer_format(&picture->constraints, "'%s >= %.17g'", name, value);
+        else if (once_in(picture, 6) && choice && strncmp(choice->key, "build.", 6) == 0 && !choice->range)
+            tn_buffer_format(&picture->constraints, "'%s %s %s'", choice->key, PICK(picture, "=", "!="),
                              choice->value[0]);
         else
-            tn_buffer_format(&to->constraints, "'%s <= %.17g'", name, value);
+            tn_buffer_format(&picture->constraints, "'%s <= %.17g'", name, value);
     }
-    if (count) tn_buffer_text(&to->constraints, "]\n");
-    if (once_in(to, 6)) { /* a cap near what a design takes, LUTs and flip-flops among them */
-        const tn_resources *used = &pilot[below(to, pilots)].price.used;
-        uint32_t which = below(to, TN_RESOURCES);
+    if (count) tn_buffer_text(&picture->constraints, "]\n");
+    if (once_in(picture, 6)) { /* a cap near what a design takes, LUTs and flip-flops among them */
+        const tn_resources *used = &pilot[below(picture, pilots)].price.used;
+        uint32_t which = below(picture, TN_RESOURCES);
         uint64_t amount = tn_resource_amount(used, (tn_resource)which);
-        tn_buffer_format(&to->constraints, "caps: {%s: %llu}\n", tn_resource_names[which],
+        tn_buffer_format(&picture->constraints, "caps: {%s: %llu}\n", tn_resource_names[which],
                          (unsigned long long)amount);
     }
     return true;
@@ -727,31 +739,31 @@ void test_random_space_free(test_random_space *drawn) {
 }
 
 /* One attempt: false where the project refuses what was drawn, or nothing of it fits. */
-static bool try_to_draw(drawing *to, const char *folder, tn_arena *arena, tn_space *space) {
+static bool try_to_draw(drawing *picture, const char *folder, tn_arena *arena, tn_space *space) {
     tn_error error;
-    to->decomposes = once_in(to, 4);
-    to->most = (uint64_t)1 << (2 + below(to, 7));
-    if (once_in(to, 25)) to->most = 1000;
-    draw_model(to);
-    draw_choices(to);
-    tn_buffer_text(&to->head, "set: ['build.rows=2'");
-    set_build(to);
-    add_model_keys(to);
-    tn_buffer_text(&to->head, "]\n");
-    write_file(folder, "model.yaml", to->model.data, to->model.length);
-    if (to->other_model.length)
-        write_file(folder, "other.yaml", to->other_model.data, to->other_model.length);
-    add_objectives(to);
-    if (!load(to, folder, "space.yaml", false, arena, space, &error)) return false;
+    picture->decomposes = once_in(picture, 4);
+    picture->most = (uint64_t)1 << (2 + below(picture, 7));
+    if (once_in(picture, 25)) picture->most = 1000;
+    draw_model(picture);
+    draw_choices(picture);
+    tn_buffer_text(&picture->head, "set: ['build.rows=2'");
+    set_build(picture);
+    add_model_keys(picture);
+    tn_buffer_text(&picture->head, "]\n");
+    write_file(folder, "model.yaml", picture->model.data, picture->model.length);
+    if (picture->other_model.length)
+        write_file(folder, "other.yaml", picture->other_model.data, picture->other_model.length);
+    add_objectives(picture);
+    if (!load(picture, folder, "space.yaml", false, arena, space, &error)) return false;
     if (space->choices.designs < 2 || space->choices.designs > 4000) return false;
-    if (!to->decomposes && !to->tied && once_in(to, 8)) add_accuracy_table(to, space);
-    if (!to->decomposes && once_in(to, 8)) add_error_table(to, space);
-    if (to->accuracy_table.length)
-        write_file(folder, "accuracy.csv", to->accuracy_table.data, to->accuracy_table.length);
-    if (to->error_table.length)
-        write_file(folder, "errors.csv", to->error_table.data, to->error_table.length);
-    if (!draw_constraints(to, space)) return false;
-    return load(to, folder, "space.yaml", false, arena, space, &error);
+    if (!picture->decomposes && !picture->tied && once_in(picture, 8)) add_accuracy_table(picture, space);
+    if (!picture->decomposes && once_in(picture, 8)) add_error_table(picture, space);
+    if (picture->accuracy_table.length)
+        write_file(folder, "accuracy.csv", picture->accuracy_table.data, picture->accuracy_table.length);
+    if (picture->error_table.length)
+        write_file(folder, "errors.csv", picture->error_table.data, picture->error_table.length);
+    if (!draw_constraints(picture, space)) return false;
+    return load(picture, folder, "space.yaml", false, arena, space, &error);
 }
 
 void test_random_space_draw(uint64_t seed, const char *folder, tn_arena *arena, test_random_space *drawn,

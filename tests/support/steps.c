@@ -43,9 +43,9 @@ uint32_t test_step_array(test_step *made, tn_array_role role, uint64_t elements,
 }
 
 static void touch(test_step *made, uint32_t *after, uint32_t *count, uint32_t array, uint32_t position) {
-    tn_array *at = &made->step.array[array];
-    if (at->first == UINT32_MAX) at->first = position;
-    at->last = position;
+    tn_array *this_array = &made->step.array[array];
+    if (this_array->first == UINT32_MAX) this_array->first = position;
+    this_array->last = position;
     uint32_t maker = made->maker[array];
     if (maker == UINT32_MAX || maker == position) return;
     for (uint32_t i = 0; i < *count; i++)
@@ -135,30 +135,33 @@ static uint32_t made_of(test_step *made, uint32_t layer, tn_array_role role, uin
 
 static half_train begin_half(test_step *made, uint32_t layer, uint64_t a, uint64_t b, uint64_t c,
                              uint64_t r) {
-    half_train of = {a, b, c, {0}, {0}, 0, 0};
+    half_train half = {a, b, c, {0}, {0}, 0, 0};
     const uint64_t size[] = {a * r, r * b * r, r * c * r};
     for (int i = 0; i < 3; i++) {
-        of.core[i] = made_of(made, layer, TN_ARRAY_PARAMETER, size[i], true);
-        of.gradient[i] = made_of(made, layer, TN_ARRAY_GRADIENT, size[i], true);
+        half.core[i] = made_of(made, layer, TN_ARRAY_PARAMETER, size[i], true);
+        half.gradient[i] = made_of(made, layer, TN_ARRAY_GRADIENT, size[i], true);
     }
-    of.pair = made_of(made, layer, TN_ARRAY_INTERMEDIATE, a * b * r, false);
-    of.half = made_of(made, layer, TN_ARRAY_INTERMEDIATE, a * b * c * r, false);
-    test_step_product(made, TN_FORWARD, of.core[0], of.core[1], of.pair, a, r, b * r);
-    test_step_product(made, TN_FORWARD, of.pair, of.core[2], of.half, a * b, r, c * r);
-    return of;
+    half.pair = made_of(made, layer, TN_ARRAY_INTERMEDIATE, a * b * r, false);
+    half.half = made_of(made, layer, TN_ARRAY_INTERMEDIATE, a * b * c * r, false);
+    test_step_product(made, TN_FORWARD, half.core[0], half.core[1], half.pair, a, r, b * r);
+    test_step_product(made, TN_FORWARD, half.pair, half.core[2], half.half, a * b, r, c * r);
+    return half;
 }
 
-static void end_half(test_step *made, uint32_t layer, const half_train *of, uint32_t gradient, uint64_t r) {
-    uint32_t pair = made_of(made, layer, TN_ARRAY_INTERMEDIATE, of->a * of->b * r, false);
-    test_step_product(made, TN_WEIGHT_GRADIENT, of->pair, gradient, of->gradient[2], r, of->a * of->b,
-                      of->c * r);
-    test_step_product(made, TN_WEIGHT_GRADIENT, gradient, of->core[2], pair, of->a * of->b, of->c * r, r);
-    test_step_product(made, TN_WEIGHT_GRADIENT, of->core[0], pair, of->gradient[1], r, of->a, of->b * r);
-    test_step_product(made, TN_WEIGHT_GRADIENT, pair, of->core[1], of->gradient[0], of->a, of->b * r, r);
-    const uint64_t size[] = {of->a * r, r * of->b * r, r * of->c * r};
+static void end_half(test_step *made, uint32_t layer, const half_train *half, uint32_t gradient, uint64_t r) {
+    uint32_t pair = made_of(made, layer, TN_ARRAY_INTERMEDIATE, half->a * half->b * r, false);
+    test_step_product(made, TN_WEIGHT_GRADIENT, half->pair, gradient, half->gradient[2], r, half->a * half->b,
+                      half->c * r);
+    test_step_product(made, TN_WEIGHT_GRADIENT, gradient, half->core[2], pair, half->a * half->b, half->c * r,
+                      r);
+    test_step_product(made, TN_WEIGHT_GRADIENT, half->core[0], pair, half->gradient[1], r, half->a,
+                      half->b * r);
+    test_step_product(made, TN_WEIGHT_GRADIENT, pair, half->core[1], half->gradient[0], half->a, half->b * r,
+                      r);
+    const uint64_t size[] = {half->a * r, r * half->b * r, r * half->c * r};
     for (int i = 0; i < 3; i++)
-        test_step_vector(made, TN_OP_UPDATE_SGD, TN_UPDATE, of->core[i], of->gradient[i], of->core[i], 1,
-                         size[i]);
+        test_step_vector(made, TN_OP_UPDATE_SGD, TN_UPDATE, half->core[i], half->gradient[i], half->core[i],
+                         1, size[i]);
 }
 
 tn_step *test_step_trains(uint32_t layers, uint64_t rank, tn_arena *arena) {
@@ -168,16 +171,16 @@ tn_step *test_step_trains(uint32_t layers, uint64_t rank, tn_arena *arena) {
     test_step_begin(&made, "trains", arena);
     uint32_t *x = get(arena, layers + 1, sizeof *x), *z = get(arena, layers, sizeof *z),
              *before = get(arena, layers, sizeof *before), *bias = get(arena, layers, sizeof *bias);
-    half_train *out = get(arena, layers, sizeof *out), *in = get(arena, layers, sizeof *in);
+    half_train *out = get(arena, layers, sizeof *out), *half = get(arena, layers, sizeof *half);
     x[0] = test_step_array(&made, TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
     for (uint32_t i = 0; i < layers; i++) {
         out[i] = begin_half(&made, i, 12, 8, 8, r);
-        in[i] = begin_half(&made, i, 12, 8, 8, r);
+        half[i] = begin_half(&made, i, 12, 8, 8, r);
         z[i] = made_of(&made, i, TN_ARRAY_INTERMEDIATE, K * r, false);
         before[i] = made_of(&made, i, TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
         x[i + 1] = made_of(&made, i, TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
         bias[i] = made_of(&made, i, TN_ARRAY_PARAMETER, N, false);
-        test_step_product(&made, TN_FORWARD, x[i], in[i].half, z[i], K, N, r);
+        test_step_product(&made, TN_FORWARD, x[i], half[i].half, z[i], K, N, r);
         test_step_product(&made, TN_FORWARD, z[i], out[i].half, before[i], K, r, N);
         test_step_vector(&made, TN_OP_ADD, TN_FORWARD, before[i], bias[i], before[i], K, N);
         test_step_vector(&made, TN_OP_GELU, TN_FORWARD, before[i], UINT32_MAX, x[i + 1], K, N);
@@ -193,12 +196,12 @@ tn_step *test_step_trains(uint32_t layers, uint64_t rank, tn_arena *arena) {
         uint32_t din = made_of(&made, i, TN_ARRAY_INTERMEDIATE, N * r, false);
         test_step_vector(&made, TN_OP_GELU_GRADIENT, TN_INPUT_GRADIENT, before[i], dy, d, K, N);
         test_step_product(&made, TN_INPUT_GRADIENT, d, out[i].half, dz, K, N, r);
-        test_step_product(&made, TN_INPUT_GRADIENT, dz, in[i].half, dx, K, r, N);
+        test_step_product(&made, TN_INPUT_GRADIENT, dz, half[i].half, dx, K, r, N);
         test_step_vector(&made, TN_OP_COLUMN_SUM, TN_WEIGHT_GRADIENT, d, UINT32_MAX, db, K, N);
         test_step_product(&made, TN_WEIGHT_GRADIENT, d, z[i], dout, N, K, r);
         test_step_product(&made, TN_WEIGHT_GRADIENT, dz, x[i], din, r, K, N);
         end_half(&made, i, &out[i], dout, r);
-        end_half(&made, i, &in[i], din, r);
+        end_half(&made, i, &half[i], din, r);
         test_step_vector(&made, TN_OP_UPDATE_SGD, TN_UPDATE, bias[i], db, bias[i], 1, N);
         dy = dx;
     }
@@ -219,22 +222,22 @@ typedef struct {
 } matrix;
 
 static matrix random_matrix(test_step *made, uint64_t *state, tn_array_role role) {
-    matrix of = {0, 1 + draw(state, 12), 1 + draw(state, 12)};
+    matrix operand = {0, 1 + draw(state, 12), 1 + draw(state, 12)};
     bool is_core = role != TN_ARRAY_ACTIVATION && role != TN_ARRAY_INTERMEDIATE && draw(state, 2);
-    of.array = test_step_array(made, role, of.rows * of.columns, is_core);
-    return of;
+    operand.array = test_step_array(made, role, operand.rows * operand.columns, is_core);
+    return operand;
 }
 
-/* A vector kernel over `of`, in place now and then. */
-static matrix add_vector(test_step *made, uint64_t *state, tn_phase phase, matrix of, matrix other) {
+/* A vector kernel over `operand`, in place now and then. */
+static matrix add_vector(test_step *made, uint64_t *state, tn_phase phase, matrix operand, matrix other) {
     tn_operation_kind kind = phase == TN_UPDATE ? TN_OP_UPDATE_SGD : (tn_operation_kind)(1 + draw(state, 13));
     bool in_place = draw(state, 4) == 0;
-    matrix out = of;
+    matrix out = operand;
     if (!in_place)
         out.array = test_step_array(made, draw(state, 2) ? TN_ARRAY_ACTIVATION : TN_ARRAY_INTERMEDIATE,
-                                    of.rows * of.columns, false);
-    test_step_vector(made, kind, phase, of.array, draw(state, 2) ? other.array : UINT32_MAX, out.array,
-                     of.rows, of.columns);
+                                    operand.rows * operand.columns, false);
+    test_step_vector(made, kind, phase, operand.array, draw(state, 2) ? other.array : UINT32_MAX, out.array,
+                     operand.rows, operand.columns);
     return out;
 }
 

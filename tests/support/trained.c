@@ -56,13 +56,13 @@ static test_trained train(const tn_model *model, tn_real real, int steps, tn_tra
     out.parameters = tn_trainer_parameter_elements(trainer);
     out.values = malloc(out.parameters * sizeof *out.values);
     assert_non_null(out.values);
-    uint64_t at = 0;
+    uint64_t index = 0;
     for (size_t p = 0; p < tn_trainer_parameters(trainer); p++) {
         const tn_train_parameter *one = tn_trainer_parameter(trainer, p);
-        tn_trainer_kernels(trainer)->to_double(one->values, out.values + at, one->elements);
-        at += one->elements;
+        tn_trainer_kernels(trainer)->to_double(one->values, out.values + index, one->elements);
+        index += one->elements;
     }
-    assert_int_equal(at, out.parameters);
+    assert_int_equal(index, out.parameters);
     tn_trainer_free(trainer);
     tn_arena_free(&arena);
     return out;

@@ -17,16 +17,16 @@ static tn_error error;
 static size_t brute_force(uint64_t size, uint32_t d, uint64_t smallest, uint64_t largest,
                           tn_folding *folding) {
     size_t count = 0;
-    tn_folding at = {.d = d};
-    for (uint32_t i = 0; i < d; i++) at.factor[i] = smallest;
+    tn_folding this_folding = {.d = d};
+    for (uint32_t i = 0; i < d; i++) this_folding.factor[i] = smallest;
     for (;;) {
         uint64_t product = 1;
-        for (uint32_t i = 0; i < d; i++) product *= at.factor[i];
-        if (product == size) folding[count++] = at;
+        for (uint32_t i = 0; i < d; i++) product *= this_folding.factor[i];
+        if (product == size) folding[count++] = this_folding;
         uint32_t i = d;
-        while (i > 0 && at.factor[i - 1] == largest) at.factor[--i] = smallest;
+        while (i > 0 && this_folding.factor[i - 1] == largest) this_folding.factor[--i] = smallest;
         if (i == 0) return count;
-        at.factor[i - 1]++;
+        this_folding.factor[i - 1]++;
     }
 }
 

@@ -46,16 +46,17 @@ static void blocks_are_those_of_the_reference(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const tn_number_format format = read(cases[i][0]);
         const tn_array_info *info, *same;
-        tn_arrays *from, *to;
-        double *values = values_of("input", &info, &from), *expected = values_of(cases[i][1], &same, &to);
+        tn_arrays *source, *target;
+        double *values = values_of("input", &info, &source),
+               *expected = values_of(cases[i][1], &same, &target);
         size_t columns = info->shape[info->axes - 1];
         assert_int_equal(columns % 16, 8); /* the last group of a row is short */
         tn_number_format_round(&format, values, info->elements / columns, columns, NULL);
         assert_memory_equal(values, expected, info->elements * sizeof *values);
         free(values);
         free(expected);
-        tn_arrays_close(from);
-        tn_arrays_close(to);
+        tn_arrays_close(source);
+        tn_arrays_close(target);
     }
 }
 

@@ -125,22 +125,22 @@ typedef struct bytes {
     unsigned char data[1 << 18];
 } bytes;
 
-static void append(bytes *to, const void *from, size_t length) {
-    assert_true(to->length + length <= sizeof to->data);
-    memcpy(to->data + to->length, from, length);
-    to->length += length;
+static void append(bytes *target, const void *source, size_t length) {
+    assert_true(target->length + length <= sizeof target->data);
+    memcpy(target->data + target->length, source, length);
+    target->length += length;
 }
 
-static void begin_npy(bytes *to, const char *header) {
+static void begin_npy(bytes *data, const char *header) {
     size_t length = strlen(header);
-    to->length = 0;
-    append(to, "\x93NUMPY\x01\x00", 8);
-    append(to, (unsigned char[]){(unsigned char)length, (unsigned char)(length >> 8)}, 2);
-    append(to, header, length);
+    data->length = 0;
+    append(data, "\x93NUMPY\x01\x00", 8);
+    append(data, (unsigned char[]){(unsigned char)length, (unsigned char)(length >> 8)}, 2);
+    append(data, header, length);
 }
 
-static tn_status open_bytes(const bytes *from, tn_arrays **arrays) {
-    return tn_arrays_open_memory("bytes", from->data, from->length, arrays, &error);
+static tn_status open_bytes(const bytes *source, tn_arrays **arrays) {
+    return tn_arrays_open_memory("bytes", source->data, source->length, arrays, &error);
 }
 
 /* IEEE 754 binary16 by its definition. */
@@ -293,11 +293,11 @@ static void changed_anywhere(void **state) {
         char path[256];
         snprintf(path, sizeof path, "tests/text/data/%s", files[i]);
         slurp(test_source(path), file);
-        for (size_t at = 0; at < file->length; at++)
+        for (size_t index = 0; index < file->length; index++)
             for (unsigned mask = 1; mask < 256; mask = mask == 1 ? 0x80 : mask == 0x80 ? 0xff : 256) {
-                file->data[at] ^= (unsigned char)mask;
+                file->data[index] ^= (unsigned char)mask;
                 read_all(file->data, file->length);
-                file->data[at] ^= (unsigned char)mask;
+                file->data[index] ^= (unsigned char)mask;
             }
     }
     free(file);

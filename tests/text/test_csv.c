@@ -43,10 +43,10 @@ static void cells(void **state) {
     assert_string_equal(tn_csv_at(&csv, 0, 2)->text, "");
     assert_string_equal(tn_csv_at(&csv, 1, 0)->text, "");
     assert_string_equal(tn_csv_at(&csv, 1, 2)->text, "\xc3\xa9!");
-    assert_int_equal(tn_csv_at(&csv, 0, 1)->at.line, 2);
-    assert_int_equal(tn_csv_at(&csv, 0, 1)->at.column, 3);
-    assert_int_equal(tn_csv_at(&csv, 1, 1)->at.line, 4);
-    assert_int_equal(tn_csv_at(&csv, 1, 1)->at.column, 4);
+    assert_int_equal(tn_csv_at(&csv, 0, 1)->position.line, 2);
+    assert_int_equal(tn_csv_at(&csv, 0, 1)->position.column, 3);
+    assert_int_equal(tn_csv_at(&csv, 1, 1)->position.line, 4);
+    assert_int_equal(tn_csv_at(&csv, 1, 1)->position.column, 4);
     assert_int_equal(parse("only"), TN_OK);
     assert_int_equal(csv.rows, 0);
     assert_int_equal(parse("only\n\"\"\n"), TN_OK);

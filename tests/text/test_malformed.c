@@ -151,14 +151,14 @@ static const kind KINDS[] = {
 enum { FEWEST_CASES = 60 };
 
 typedef struct run {
-    const kind *of;
+    const kind *kind;
     int failed;
 } run;
 
 static void try_file(const test_malformed *file, void *user) {
     run *now = user;
     tn_error error = {0};
-    tn_status status = now->of->load(file->path, &error);
+    tn_status status = now->kind->load(file->path, &error);
     bool place = file->line == 0 || (file->line == error.line && file->column == error.column);
     if (status == file->status && place && test_malformed_says(file, error.message) &&
         strcmp(error.file, file->path) == 0)
@@ -173,7 +173,7 @@ static void every_file(void **state) {
     (void)state;
     int cases = 0, failed = 0;
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++) {
-        run now = {.of = &KINDS[i]};
+        run now = {.kind = &KINDS[i]};
         int of_kind = test_malformed_each(KINDS[i].folder, try_file, &now);
         print_message("%-12s %3d files\n", KINDS[i].folder, of_kind);
         assert_true(of_kind > 0);

@@ -45,12 +45,12 @@ static const tn_column inner_columns[] = {
 };
 static const tn_record inner_record = TN_RECORD(inner, inner_columns);
 
-static void put_double(const void *at, tn_json *json) {
-    tn_json_count(json, 2 * ((const row *)at)->macs);
+static void put_double(const void *entry, tn_json *json) {
+    tn_json_count(json, 2 * ((const row *)entry)->macs);
 }
 
-static void show_double(const void *at, tn_buffer *cell) {
-    tn_buffer_format(cell, "twice %llu", (unsigned long long)((const row *)at)->macs);
+static void show_double(const void *entry, tn_buffer *cell) {
+    tn_buffer_format(cell, "twice %llu", (unsigned long long)((const row *)entry)->macs);
 }
 
 static const tn_column columns[] = {
@@ -91,11 +91,11 @@ static const row rows[] = {
     {"b,c", NULL, 7, 1, NAN, INFINITY, false, false, LOW, {0, 0}, 0, {0}, 0, NULL, 9},
 };
 
-static json_t *as_json(const row *at) {
+static json_t *as_json(const row *entry) {
     tn_buffer out = {0};
     tn_json json;
     tn_json_begin(&json, &out);
-    tn_record_json(&record, at, &json);
+    tn_record_json(&record, entry, &json);
     assert_int_equal(out.status, TN_OK);
     json_error_t error;
     json_t *read = json_loads(out.data, JSON_REJECT_DUPLICATES, &error);
@@ -242,11 +242,11 @@ static const tn_record sums_record = TN_RECORD(sums, sums_columns);
 
 static void test_keyed_rows(void **state) {
     (void)state;
-    const sums of = {{{"first \"one\"", 0.25, 3}, {"second", 1.5, 4}, {"third", NAN, 0}}};
+    const sums totals = {{{"first \"one\"", 0.25, 3}, {"second", 1.5, 4}, {"third", NAN, 0}}};
     tn_buffer out = {0};
     tn_json json;
     tn_json_begin(&json, &out);
-    tn_record_json(&sums_record, &of, &json);
+    tn_record_json(&sums_record, &totals, &json);
     assert_int_equal(out.status, TN_OK);
     json_t *read = json_loads(out.data, JSON_REJECT_DUPLICATES, NULL);
     json_t *expected =
@@ -260,7 +260,7 @@ static void test_keyed_rows(void **state) {
     json_decref(read);
     json_decref(expected);
     tn_buffer_free(&out);
-    tn_record_table(&share_record, of.part, 3, false, &out);
+    tn_record_table(&share_record, totals.part, 3, false, &out);
     assert_string_equal(out.data, "part         share, %  \n"
                                   "first \"one\"      25.0  ######..................\n"
                                   "second          150.0  ########################>>\n"
@@ -280,20 +280,20 @@ static void test_amounts(void **state) {
                  {9007199254740992.0, "{\n  \"a\": 9007199254740992\n}\n", "9.0072e+15\n"},
                  {NAN, "{\n  \"a\": null\n}\n", "-\n"}};
     const tn_column column[] = {TN_AMOUNT("a", part, share, "a", TN_DIGITS(6))};
-    const tn_record of = TN_RECORD(part, column);
+    const tn_record this_record = TN_RECORD(part, column);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const part one = {.share = cases[i].amount};
         tn_buffer out = {0};
         tn_json json;
         tn_json_begin(&json, &out);
-        tn_record_json(&of, &one, &json);
+        tn_record_json(&this_record, &one, &json);
         if (cases[i].amount < 1e15) assert_string_equal(out.data, cases[i].json);
         json_t *read = json_loads(out.data, 0, NULL), *value = json_object_get(read, "a");
         assert_true(isnan(cases[i].amount) ? json_is_null(value)
                                            : json_number_value(value) == cases[i].amount);
         json_decref(read);
         tn_buffer_free(&out);
-        tn_record_table(&of, &one, 1, false, &out);
+        tn_record_table(&this_record, &one, 1, false, &out);
         assert_non_null(strstr(out.data, cases[i].shown));
         tn_buffer_free(&out);
     }

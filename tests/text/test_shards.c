@@ -41,21 +41,21 @@ static const char *write_index(const char *text) {
 static void arrays_of_all_files(void **state) {
     (void)state;
     tn_arrays *arrays;
-    size_t at;
+    size_t index;
     double read[6];
     const char *path = write_index("{\"metadata\": {}, \"weight_map\": {\"c\": \"two.safetensors\", \"a\": "
                                    "\"one.safetensors\", \"b\": \"two.safetensors\"}}");
     assert_int_equal(tn_arrays_open(path, &arrays, NULL), TN_OK);
     assert_int_equal(tn_arrays_count(arrays), 3);
-    assert_int_equal(tn_arrays_find(arrays, "a", &at, NULL), TN_OK);
-    assert_int_equal(tn_arrays_read(arrays, at, read, NULL), TN_OK);
+    assert_int_equal(tn_arrays_find(arrays, "a", &index, NULL), TN_OK);
+    assert_int_equal(tn_arrays_read(arrays, index, read, NULL), TN_OK);
     assert_memory_equal(read, values, sizeof values);
-    assert_int_equal(tn_arrays_find(arrays, "b", &at, NULL), TN_OK);
-    assert_string_equal(tn_arrays_info(arrays, at)->type, "bf16");
-    assert_int_equal(tn_arrays_read(arrays, at, read, NULL), TN_OK);
+    assert_int_equal(tn_arrays_find(arrays, "b", &index, NULL), TN_OK);
+    assert_string_equal(tn_arrays_info(arrays, index)->type, "bf16");
+    assert_int_equal(tn_arrays_read(arrays, index, read, NULL), TN_OK);
     assert_memory_equal(read, values + 4, 2 * sizeof *values);
-    assert_int_equal(tn_arrays_find(arrays, "c", &at, NULL), TN_OK);
-    assert_int_equal(tn_arrays_read_rows(arrays, at, 1, 1, read, NULL), TN_OK);
+    assert_int_equal(tn_arrays_find(arrays, "c", &index, NULL), TN_OK);
+    assert_int_equal(tn_arrays_read_rows(arrays, index, 1, 1, read, NULL), TN_OK);
     assert_memory_equal(read, values + 3, 3 * sizeof *values);
     tn_arrays_close(arrays);
 }

@@ -42,15 +42,15 @@ static void trees(void **state) {
     assert_int_equal(root->kind, TN_YAML_MAPPING);
     assert_int_equal(root->count, 3);
     assert_string_equal(root->key[1]->text, "list");
-    assert_int_equal(root->key[1]->at.line, 3);
+    assert_int_equal(root->key[1]->position.line, 3);
     assert_string_equal(tn_yaml_get(root, "name")->text, "\xc3\xa9tude");
     const tn_yaml *list = tn_yaml_get(root, "list"), *block = tn_yaml_get(root, "block");
     assert_int_equal(list->count, 3);
     assert_false(list->item[0]->quoted);
     assert_true(list->item[1]->quoted);
-    assert_int_equal(list->item[2]->at.line, 3);
-    assert_int_equal(list->item[2]->at.column, 16);
-    assert_string_equal(list->item[2]->at.file, "t.yaml");
+    assert_int_equal(list->item[2]->position.line, 3);
+    assert_int_equal(list->item[2]->position.column, 16);
+    assert_string_equal(list->item[2]->position.file, "t.yaml");
     assert_string_equal(tn_yaml_get(block->item[1], "b")->text, "text\n");
     assert_true(tn_yaml_get(block->item[1], "b")->quoted);
     assert_string_equal(tn_yaml_get(block->item[1], "c")->text, "");
@@ -168,8 +168,8 @@ static void set(void **state) {
     tn_yaml *root = parsed(MODEL);
     assert_int_equal(tn_yaml_set(root, "size=5", &arena, &error), TN_OK);
     assert_string_equal(tn_yaml_get(root, "size")->text, "5");
-    assert_string_equal(tn_yaml_get(root, "size")->at.file, "--set");
-    assert_int_equal(tn_yaml_get(root, "size")->at.column, 6);
+    assert_string_equal(tn_yaml_get(root, "size")->position.file, "--set");
+    assert_int_equal(tn_yaml_get(root, "size")->position.column, 6);
     assert_int_equal(tn_yaml_set(root, "layers.fc2.rank=[1, 2]", &arena, &error), TN_OK);
     assert_int_equal(tn_yaml_set(root, "layers.0.fold=12x8=x", &arena, &error), TN_OK);
     assert_int_equal(tn_yaml_set(root, "sub.a.c={d: \"=\"}", &arena, &error), TN_OK);
@@ -214,14 +214,14 @@ static void set_faults(void **state) {
 static void merge(void **state) {
     (void)state;
     const tn_yaml *base = parsed("{a: 1, sub: {x: 1, y: [1, 2]}, list: [1]}");
-    const tn_yaml *over = parsed("{sub: {y: [3], z: 4}, list: {now: mapping}, b: 2}");
+    const tn_yaml *override = parsed("{sub: {y: [3], z: 4}, list: {now: mapping}, b: 2}");
     tn_yaml *merged = NULL;
-    assert_int_equal(tn_yaml_merge(base, over, &arena, &merged, &error), TN_OK);
+    assert_int_equal(tn_yaml_merge(base, override, &arena, &merged, &error), TN_OK);
     assert_true(equal(merged, parsed("{a: 1, sub: {x: 1, y: [3], z: 4}, list: {now: mapping}, b: 2}")));
     assert_int_equal(tn_yaml_set(merged, "sub.x=9", &arena, &error), TN_OK);
     assert_int_equal(tn_yaml_set(merged, "sub.y.0=9", &arena, &error), TN_OK);
     assert_true(equal(base, parsed("{a: 1, sub: {x: 1, y: [1, 2]}, list: [1]}")));
-    assert_true(equal(over, parsed("{sub: {y: [3], z: 4}, list: {now: mapping}, b: 2}")));
+    assert_true(equal(override, parsed("{sub: {y: [3], z: 4}, list: {now: mapping}, b: 2}")));
 }
 
 /* What tn_yaml_put writes is read back as that text, whatever it looks like. */

@@ -28,16 +28,17 @@ static test_trained train(const char *const *set, size_t sets) {
 
 static void no_bit_changes(void **state) {
     (void)state;
-    static const char *const with[] = {"flow=bidirectional", "flow=optimal",           "flow=right-to-left",
-                                       "format=dense",       "update.when=write-back", "optimizer=adam"};
+    static const char *const extended[] = {"flow=bidirectional",     "flow=optimal",
+                                           "flow=right-to-left",     "format=dense",
+                                           "update.when=write-back", "optimizer=adam"};
     static const char *const segments[] = {
         "activations.segments=1",       "activations.segments=2",
         "activations.segments=3",       "activations.segments=1000",
         "activations.policy=recompute", "activations={policy: optimal, budget_bytes: 300000}"};
-    for (size_t w = 0; w < sizeof with / sizeof *with; w++) {
-        const test_trained plain = train(&with[w], 1);
+    for (size_t w = 0; w < sizeof extended / sizeof *extended; w++) {
+        const test_trained plain = train(&extended[w], 1);
         for (size_t s = 0; s < sizeof segments / sizeof *segments; s++) {
-            const char *const set[] = {with[w], segments[s]};
+            const char *const set[] = {extended[w], segments[s]};
             const test_trained other = train(set, 2);
             assert_true(plain.loss == other.loss);
             assert_int_equal(plain.parameters, other.parameters);

@@ -132,11 +132,11 @@ static void feed(const tn_trainer *t, double *x) {
     for (int i = 0; i < WIDTH; i++) x[i] += down[i];
 }
 
-static double loss_at(const tn_trainer *t, const double *x, int of) {
+static double loss_at(const tn_trainer *t, const double *x, int count) {
     double logit[WORDS], sum = 0;
     multiply(values_of(t, "head.weight"), x, WORDS, WIDTH, logit);
     for (int i = 0; i < WORDS; i++) sum += exp(logit[i]);
-    return log(sum) - logit[of];
+    return log(sum) - logit[count];
 }
 
 /* The mean over the tokens. */
@@ -218,12 +218,12 @@ static void gradients_are_differences(void **state) {
             const tn_train_parameter *p = tn_trainer_parameter(t, i);
             for (uint64_t k = 0; k < p->elements; k++) {
                 const double small = 1e-5;
-                double *at = (double *)p->values + k, was = *at;
-                *at = was + small;
+                double *element = (double *)p->values + k, was = *element;
+                *element = was + small;
                 double above = reference_loss(t);
-                *at = was - small;
+                *element = was - small;
                 double slope = (above - reference_loss(t)) / (2 * small);
-                *at = was;
+                *element = was;
                 if (fabs(slope - gradient[i][k]) > 1e-8)
                     fail_msg("%s[%d]: %.12g, not %.12g", p->name, (int)k, gradient[i][k], slope);
             }

@@ -189,14 +189,14 @@ static void watch(void *user, const tn_step *step, uint32_t operation, uint32_t 
     look *l = user;
     const tn_operation *o = &step->operation[operation];
     const float *value = values;
-    const tn_array *of = &step->array[array];
-    if (strcmp(step->layer[of->layer].name, "positions") == 0 && !o->gather) {
-        assert_true(of->elements <= 24 * 16);
-        for (uint64_t i = 0; i < of->elements; i++) l->given[i] = (double)value[i];
-        l->rows = of->elements / 16;
+    const tn_array *this_array = &step->array[array];
+    if (strcmp(step->layer[this_array->layer].name, "positions") == 0 && !o->gather) {
+        assert_true(this_array->elements <= 24 * 16);
+        for (uint64_t i = 0; i < this_array->elements; i++) l->given[i] = (double)value[i];
+        l->rows = this_array->elements / 16;
     }
     /* Every row that stays is a row of what was given, in its order, the first token's first. */
-    if (strcmp(step->layer[of->layer].name, "positions") == 0 && o->gather) {
+    if (strcmp(step->layer[this_array->layer].name, "positions") == 0 && o->gather) {
         uint64_t next = 0;
         for (uint64_t i = 0; i < o->rows; i++) {
             bool same = false;

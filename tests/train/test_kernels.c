@@ -44,15 +44,15 @@ static double operand(const question *q, int which, int row, int column) {
 
 static void run_element(question *q, const tn_formula *formula, int row, int column, double *out) {
     const int i = row * COLUMNS + column;
-    tn_formula_inputs in = {.a = formula->takes_result ? q->result[i] : operand(q, 0, row, column),
-                            .b = operand(q, 1, row, column),
-                            .c = operand(q, 2, row, column),
-                            .k = {q->constant[0], q->constant[1]},
-                            .share = 1,
-                            .hit = column == q->label[row]};
-    memcpy(in.s, q->scalar[row], sizeof in.s);
-    for (int e = 0; e < TN_FORMULA_ELSEWHERE; e++) in.elsewhere[e] = q->elsewhere[e][i];
-    tn_formula_run(formula, &tn_float64_arithmetic, &in, out);
+    tn_formula_inputs inputs = {.a = formula->takes_result ? q->result[i] : operand(q, 0, row, column),
+                                .b = operand(q, 1, row, column),
+                                .c = operand(q, 2, row, column),
+                                .k = {q->constant[0], q->constant[1]},
+                                .share = 1,
+                                .hit = column == q->label[row]};
+    memcpy(inputs.s, q->scalar[row], sizeof inputs.s);
+    for (int e = 0; e < TN_FORMULA_ELSEWHERE; e++) inputs.elsewhere[e] = q->elsewhere[e][i];
+    tn_formula_run(formula, &tn_float64_arithmetic, &inputs, out);
 }
 
 static void run_row(question *q, const tn_pass_row *pass, const tn_formula *formula, int row) {
@@ -105,11 +105,11 @@ static void give(const tn_kernels *k, const question *q) {
     for (int a = 0; a < ARRAYS; a++) k->from_double(q->array[a], &given[a], ELEMENTS);
 }
 
-static void check(const tn_kernels *k, const question *q, const values *of, const double *expected,
+static void check(const tn_kernels *k, const question *q, const values *this_values, const double *expected,
                   int stride, int count) {
     static double wide[ELEMENTS];
     const double most = k->bytes == sizeof(double) ? 1e-12 : 2e-5;
-    k->to_double(of, wide, (size_t)count);
+    k->to_double(this_values, wide, (size_t)count);
     for (int i = 0; i < count; i++)
         if (!(fabs(wide[i] - expected[i * stride]) <= most * (1 + fabs(expected[i * stride]))))
             fail_msg("%s, %s, element %d: %.17g, by its row %.17g", tn_operation_rows[q->kind].kernel, k->set,
@@ -160,14 +160,14 @@ static void check_rows(const tn_kernels *k) {
                 {TN_OP_RMS_NORM_GRADIENT, 1}};
     static question q;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const void *in[ARRAYS] = {&given[0], &given[1], &given[2], &given[3]};
+        const void *subject[ARRAYS] = {&given[0], &given[1], &given[2], &given[3]};
         void *out[2] = {&got[0], &got[1]};
         draw(&q, rows[i].kind, rows[i].numbers);
         q.constant[0] = 1.0 / COLUMNS;
         q.constant[1] = 1e-3;
         answer(&q);
         give(k, &q);
-        k->rows[q.kind](out, in, ROWS, COLUMNS, 1e-3);
+        k->rows[q.kind](out, subject, ROWS, COLUMNS, 1e-3);
         check(k, &q, &got[0], q.result, 1, ELEMENTS);
         for (int n = 0; strchr(tn_operation_rows[q.kind].writes, 's') && n < q.numbers; n++) {
             values one; /* statistic n of every row */
@@ -191,11 +191,11 @@ static void check_sums(const tn_kernels *k) {
     } sums[] = {{TN_OP_COLUMN_SUM, 0}, {TN_OP_SCALE_GRADIENT, 2}, {TN_OP_RMS_SCALE_GRADIENT, 1}};
     static question q;
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
-        const void *in[ARRAYS] = {&given[0], &given[1], &given[2], &given[3]};
+        const void *subject[ARRAYS] = {&given[0], &given[1], &given[2], &given[3]};
         draw(&q, sums[i].kind, sums[i].numbers);
         answer(&q);
         give(k, &q);
-        k->sum[q.kind](&got[0], in, ROWS, COLUMNS, COLUMNS);
+        k->sum[q.kind](&got[0], subject, ROWS, COLUMNS, COLUMNS);
         check(k, &q, &got[0], q.result, 1, COLUMNS);
     }
 }
@@ -306,18 +306,18 @@ static void check_rotation(const tn_kernels *k) {
             for (int i = 0; i < WIDTH; i++) {
                 const int place = i % DEPTH, base = r * WIDTH + i - place;
                 const double angle = 0.3 * r * (1 + place % HALF);
-                const double in[] = {cos(angle), q.array[0][base + (place + HALF) % DEPTH], sin(angle)};
+                const double input[] = {cos(angle), q.array[0][base + (place + HALF) % DEPTH], sin(angle)};
                 tn_formula formula;
                 tn_formula_inputs inputs = {.a = q.array[0][base + place]};
                 double out[TN_FORMULA_OUTPUTS];
-                memcpy(inputs.elsewhere, in, sizeof in);
+                memcpy(inputs.elsewhere, input, sizeof input);
                 const tn_operation_kind half = place < HALF ? kind : other;
                 assert_int_equal(tn_formula_read(tn_operation_rows[half].pass[0].text, &formula, NULL),
                                  TN_OK);
                 tn_formula_run(&formula, &tn_float64_arithmetic, &inputs, out);
                 expected[base + place] = out[TN_OUTPUT_Y];
                 x[base + place] = q.array[0][base + place];
-                table[r * DEPTH + place] = place < HALF ? in[0] : in[2];
+                table[r * DEPTH + place] = place < HALF ? input[0] : input[2];
             }
         const tn_rotation how = {ROWS, HEADS, DEPTH, 0, ROWS, sign};
         k->from_double(x, &given[0], ROWS * WIDTH);

@@ -28,8 +28,8 @@ typedef struct seen {
 /* Letters: a row f, features x and y around it, elements a and c of the parameter around it, unit w. */
 static uint64_t size_of(const tn_predictor *p, char letter) {
     return letter == 'f'   ? p->rows
-           : letter == 'x' ? p->before
-           : letter == 'y' ? p->behind
+           : letter == 'x' ? p->leading
+           : letter == 'y' ? p->trailing
            : letter == 'a' ? p->left
            : letter == 'c' ? p->right
                            : p->width;
@@ -184,8 +184,8 @@ static void count(const tn_step *step, uint64_t *forward, uint64_t *backward, ui
     *forward = *backward = *predictors = 0;
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *o = &step->operation[i];
-        uint64_t *to = o->predictor ? predictors : o->phase == TN_FORWARD ? forward : backward;
-        *to += o->macs;
+        uint64_t *target = o->predictor ? predictors : o->phase == TN_FORWARD ? forward : backward;
+        *target += o->macs;
     }
 }
 
@@ -193,7 +193,7 @@ static void prices(void **state) {
     (void)state;
     static const struct {
         const char *set;
-        uint64_t per, truly;
+        uint64_t period, truly;
     } cycle[] = {{"predicted_gradients={per: 4, true: 1}", 4, 1},
                  {"predicted_gradients={per: 3, true: 1}", 3, 1},
                  {"predicted_gradients={per: 2, true: 1}", 2, 1},
@@ -207,25 +207,25 @@ static void prices(void **state) {
         assert_int_equal(tn_step_sorts(model), TN_PREDICTING_SORTS);
         assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
         plain = test_step_of(test_model_loaded("atis-2enc", "batch=1", &arena), &arena);
-        uint64_t forward, backward, predictors, of[3], share = cycle[i].per + cycle[i].truly;
-        count(&plain, &of[0], &of[1], &of[2]);
+        uint64_t forward, backward, predictors, counts[3], share = cycle[i].period + cycle[i].truly;
+        count(&plain, &counts[0], &counts[1], &counts[2]);
         count(&mean, &forward, &backward, &predictors);
-        assert_int_equal(forward, of[0]);
+        assert_int_equal(forward, counts[0]);
         /* The formula, with the ratio of backward to forward work that this model has. */
-        double speedup, ratio = (double)of[1] / (double)of[0];
+        double speedup, ratio = (double)counts[1] / (double)counts[0];
         assert_int_equal(
-            tn_predicted_gradient_speedup(cycle[i].per, cycle[i].truly, 0, ratio, &speedup, NULL), TN_OK);
-        assert_true(fabs((double)(of[0] + of[1]) / (double)(forward + backward) - speedup) < 1e-4);
+            tn_predicted_gradient_speedup(cycle[i].period, cycle[i].truly, 0, ratio, &speedup, NULL), TN_OK);
+        assert_true(fabs((double)(counts[0] + counts[1]) / (double)(forward + backward) - speedup) < 1e-4);
         uint64_t total[TN_PREDICTING_SORTS];
         for (uint32_t k = 0; k < TN_PREDICTING_SORTS; k++) {
             assert_int_equal(tn_step_build_sort(model, cache, k, &arena, &sort[k], NULL), TN_OK);
             count(&sort[k], &forward, &backward, &predictors);
-            assert_int_equal(backward, k == TN_SORT_TRUE ? of[1] : 0);
+            assert_int_equal(backward, k == TN_SORT_TRUE ? counts[1] : 0);
             total[k] = forward + backward + predictors;
         }
         count(&mean, &forward, &backward, &predictors);
         double wanted =
-            ((double)total[0] * (double)cycle[i].truly + (double)total[1] * (double)cycle[i].per) /
+            ((double)total[0] * (double)cycle[i].truly + (double)total[1] * (double)cycle[i].period) /
             (double)share;
         assert_true(fabs(wanted - (double)(forward + backward + predictors)) < mean.operations);
         assert_int_equal(mean.peak_elements, sort[TN_SORT_TRUE].peak_elements);

@@ -134,18 +134,18 @@ static tn_model *written(const char *model, int depth, const char *policy, const
     char text[sizeof model_text + 1024];
     size_t length = 0;
     assert_true(strlen(model) < sizeof model_text + 256);
-    for (const char *at = model; *at;) {
+    for (const char *cursor = model; *cursor;) {
         char number[16];
         static const char *const words[] = {"DEPTH", "POLICY", "HEAD"};
         const char *const put[] = {number, policy, head};
         int which = 0;
         snprintf(number, sizeof number, "%d", depth);
-        while (which < 3 && strncmp(at, words[which], strlen(words[which])) != 0) which++;
+        while (which < 3 && strncmp(cursor, words[which], strlen(words[which])) != 0) which++;
         if (which == 3)
-            text[length++] = *at++;
+            text[length++] = *cursor++;
         else
             length += (size_t)snprintf(text + length, sizeof text - length, "%s", put[which]);
-        at += which < 3 ? strlen(words[which]) : 0;
+        cursor += which < 3 ? strlen(words[which]) : 0;
     }
     text[length] = '\0';
     return test_model_of(text, arena);
@@ -162,14 +162,14 @@ typedef struct memory {
     double **value;      /* [arrays] as made in the forward pass */
     uint32_t recovered;  /* arrays */
     double worst;        /* relative to the norm */
-    uint32_t first_made; /* arrays of the first block among them: before the layer `until` */
-    const char *until;
+    uint32_t first_made; /* arrays of the first block among them: before the layer `end` */
+    const char *end;
 } memory;
 
 static void remember(void *user, const tn_step *step, uint32_t operation, uint32_t array,
                      const void *values) {
     memory *m = user;
-    const tn_array *of = &step->array[array];
+    const tn_array *this_array = &step->array[array];
     const double *now = values;
     if (!m->value) {
         m->capacity = step->arrays;
@@ -177,25 +177,26 @@ static void remember(void *user, const tn_step *step, uint32_t operation, uint32
         assert_non_null(m->value);
     }
     if (operation < step->forward_operations) {
-        if (!m->value[array]) m->value[array] = malloc(of->elements * sizeof **m->value);
+        if (!m->value[array]) m->value[array] = malloc(this_array->elements * sizeof **m->value);
         assert_non_null(m->value[array]);
-        memcpy(m->value[array], now, of->elements * sizeof *now);
+        memcpy(m->value[array], now, this_array->elements * sizeof *now);
         return;
     }
     if (step->operation[operation].kind != TN_OP_SUBTRACT) return;
     uint32_t was = 0;
-    while (was == array || step->array[was].layer != of->layer || step->array[was].number != of->number ||
-           step->array[was].role != of->role || step->array[was].part != of->part)
+    while (was == array || step->array[was].layer != this_array->layer ||
+           step->array[was].number != this_array->number || step->array[was].role != this_array->role ||
+           step->array[was].part != this_array->part)
         was++;
     assert_true(was < step->arrays && m->value[was]);
     double difference = 0, size = 0;
-    for (uint64_t i = 0; i < of->elements; i++) {
+    for (uint64_t i = 0; i < this_array->elements; i++) {
         difference += (now[i] - m->value[was][i]) * (now[i] - m->value[was][i]);
         size += m->value[was][i] * m->value[was][i];
     }
     m->worst = fmax(m->worst, sqrt(difference / size));
     m->recovered++;
-    m->first_made += of->layer < test_layer(step, m->until);
+    m->first_made += this_array->layer < test_layer(step, m->end);
 }
 
 static void forget(memory *m) {
@@ -207,7 +208,7 @@ static void inputs_come_back(void **state) {
     (void)state;
     enum { BLOCKS = 12 };
     tn_arena arena = {0};
-    memory m = {.until = "branch1.second"};
+    memory m = {.end = "branch1.second"};
     test_trained reversible =
         test_train(duplex(BLOCKS, "reversible", "", &arena), TN_FLOAT64, 1, remember, &m);
     /* All couplings' results but the last two, and what enters the branch. */
@@ -270,7 +271,7 @@ static void a_branch_reads_the_backbone(void **state) {
     const char *const head[] = {"", backbone_frozen, "flow: optimal\noptimizer: momentum\n"};
     for (size_t i = 0; i < sizeof head / sizeof *head; i++) {
         tn_arena arena = {0};
-        memory m = {.until = "duplex1.second"};
+        memory m = {.end = "duplex1.second"};
         test_trained kept = test_train(written(attached_text, 5, "keep", head[i], &arena), TN_FLOAT64, 2,
                                        NULL, NULL),
                      found = test_train(written(attached_text, 5, "reversible", head[i], &arena), TN_FLOAT64,

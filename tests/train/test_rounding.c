@@ -339,9 +339,9 @@ static void arrays_are_kept_in_their_format(void **state) {
         snprintf(set, sizeof set, "precision=\"%s\"", names[i]);
         assert_int_equal(tn_number_format_read(names[i], &format, NULL), TN_OK);
         assert_int_equal(tn_model_load("atis-2enc", sets, 2, &arena, &model, NULL), TN_OK);
-        watched of = {.format = &format};
-        test_trained trained = test_train(model, TN_FLOAT32, 1, check_format, &of);
-        assert_true(of.arrays > 300);
+        watched watch = {.format = &format};
+        test_trained trained = test_train(model, TN_FLOAT32, 1, check_format, &watch);
+        assert_true(watch.arrays > 300);
         free(trained.values);
         tn_arena_free(&arena);
     }

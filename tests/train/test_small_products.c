@@ -42,8 +42,8 @@ static void holds(const tn_kernels *kernels, const tn_gemm *g) {
     kernels->gemm(g, a, b, out);
     for (int i = 0; i < g->rows; i++)
         for (int j = 0; j < g->columns; j++) {
-            size_t at = (size_t)i * (size_t)g->lead_out + (size_t)j;
-            assert_true(fabs((double)out[at] - expected(g, i, j, (double)part[at])) < 2e-5);
+            size_t index = (size_t)i * (size_t)g->lead_out + (size_t)j;
+            assert_true(fabs((double)out[index] - expected(g, i, j, (double)part[index])) < 2e-5);
         }
     for (size_t i = 0; i < elements + GUARD; i++) /* nothing beside the result is touched */
         if (i >= elements || i % (size_t)g->lead_out >= (size_t)g->columns) assert_true(out[i] == part[i]);
@@ -51,9 +51,9 @@ static void holds(const tn_kernels *kernels, const tn_gemm *g) {
     tn_gemm row = *g, column = *g;
     row.rows = column.columns = 1;
     size_t last = (size_t)g->rows - 1, across = (size_t)g->columns - 1;
-    float *to = part + last * (size_t)g->lead_out;
-    kernels->gemm(&row, a + last * (g->transpose_a ? 1 : (size_t)g->lead_a), b, to);
-    assert_memory_equal(to, out + last * (size_t)g->lead_out, (size_t)g->columns * sizeof *to);
+    float *target = part + last * (size_t)g->lead_out;
+    kernels->gemm(&row, a + last * (g->transpose_a ? 1 : (size_t)g->lead_a), b, target);
+    assert_memory_equal(target, out + last * (size_t)g->lead_out, (size_t)g->columns * sizeof *target);
     if (g->accumulate) return;
     kernels->gemm(&column, a, b + across * (g->transpose_b ? (size_t)g->lead_b : 1), part + across);
     for (int i = 0; i < g->rows; i++)

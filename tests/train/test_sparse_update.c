@@ -75,9 +75,9 @@ static bool is_updated(const tn_step *step, const tn_array *parameter, uint64_t 
     default: /* tensor trains and rings */
         axis = 1;
     }
-    uint64_t behind = 1, kept = (uint64_t)ceil(ratio * (double)shape[axis] - 1e-9);
-    for (uint32_t k = axis + 1; k < axes; k++) behind *= shape[k];
-    return i / behind % shape[axis] < (kept ? kept : 1);
+    uint64_t trailing = 1, kept = (uint64_t)ceil(ratio * (double)shape[axis] - 1e-9);
+    for (uint32_t k = axis + 1; k < axes; k++) trailing *= shape[k];
+    return i / trailing % shape[axis] < (kept ? kept : 1);
 }
 
 static void the_part_moves_as_the_whole(void **state) {
@@ -103,22 +103,22 @@ static void the_part_moves_as_the_whole(void **state) {
         const test_trained some = test_train(model, TN_FLOAT64, 1, NULL, NULL),
                            all = test_train(whole, TN_FLOAT64, 1, NULL, NULL),
                            start = test_train(whole, TN_FLOAT64, 0, NULL, NULL);
-        uint64_t at = 0, moved = 0, gradients = 0;
+        uint64_t index = 0, moved = 0, gradients = 0;
         double difference = 0;
         for (uint32_t a = 0; a < step.arrays; a++) {
             const tn_array *array = &step.array[a];
             if (array->role != TN_ARRAY_PARAMETER) continue;
-            for (uint64_t i = 0; i < array->elements; i++, at++) {
+            for (uint64_t i = 0; i < array->elements; i++, index++) {
                 bool updated = is_updated(&step, array, i, ratio);
                 gradients += updated;
-                moved += some.values[at] != start.values[at];
+                moved += some.values[index] != start.values[index];
                 if (updated)
-                    difference = fmax(difference, fabs(some.values[at] - all.values[at]));
+                    difference = fmax(difference, fabs(some.values[index] - all.values[index]));
                 else
-                    assert_true(some.values[at] == start.values[at]);
+                    assert_true(some.values[index] == start.values[index]);
             }
         }
-        assert_int_equal(at, some.parameters);
+        assert_int_equal(index, some.parameters);
         assert_true(moved > some.parameters / 5 && difference < 1e-12);
         uint64_t of_step = 0; /* gradients that the step makes */
         for (uint32_t a = 0; a < step.arrays; a++)

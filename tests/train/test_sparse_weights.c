@@ -68,12 +68,12 @@ static const char model_text[] = "kind: model\nname: m\nsequence: 6\n"
 static void count_live(void *user, const tn_step *step, uint32_t operation, uint32_t array,
                        const void *values) {
     const float *value = values;
-    const tn_array *of = &step->array[array];
-    if (step->operation[operation].kind != TN_OP_SELECT || of->part == TN_PART_MASK) return;
+    const tn_array *this_array = &step->array[array];
+    if (step->operation[operation].kind != TN_OP_SELECT || this_array->part == TN_PART_MASK) return;
     uint64_t live = 0;
-    for (uint64_t i = 0; i < of->elements; i++) live += value[i] != 0;
-    assert_int_equal(live, of->live);
-    assert_int_equal(live, (uint64_t)llround(0.3 * (double)of->elements));
+    for (uint64_t i = 0; i < this_array->elements; i++) live += value[i] != 0;
+    assert_int_equal(live, this_array->live);
+    assert_int_equal(live, (uint64_t)llround(0.3 * (double)this_array->elements));
     ++*(int *)user;
 }
 

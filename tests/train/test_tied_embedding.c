@@ -45,7 +45,7 @@ typedef struct {
     uint64_t parameters, macs;
 } change;
 
-static void one_step(tn_trainer *t, change *by) {
+static void one_step(tn_trainer *t, change *delta) {
     uint32_t token[TOKENS];
     int32_t slot[TOKENS];
     double before[2][TABLE];
@@ -69,14 +69,14 @@ static void one_step(tn_trainer *t, change *by) {
     assert_int_equal(tn_trainer_step(t, &example, 1, false, 1, &result, NULL), TN_OK);
     assert_int_equal(result.macs, result.macs_predicted);
     assert_int_equal(result.peak_elements, result.peak_elements_predicted);
-    by->macs = result.macs;
+    delta->macs = result.macs;
     for (int i = 0; i < TABLE; i++) {
-        by->table[i] = values[0][i] - before[0][i];
-        by->head[i] = values[1] ? values[1][i] - before[1][i] : 0;
+        delta->table[i] = values[0][i] - before[0][i];
+        delta->head[i] = values[1] ? values[1][i] - before[1][i] : 0;
     }
 }
 
-static void step_of(const char *head, const char *const *set, size_t sets, change *by) {
+static void step_of(const char *head, const char *const *set, size_t sets, change *delta) {
     tn_arena arena = {0};
     tn_model *model;
     tn_trainer *trainer;
@@ -88,8 +88,8 @@ static void step_of(const char *head, const char *const *set, size_t sets, chang
     if (tn_trainer_new(model, &settings, TN_FLOAT64, &trainer, &error) != TN_OK)
         fail_msg("%s", error.message);
     assert_int_equal(tn_initialise(trainer, &settings, NULL), TN_OK);
-    by->parameters = tn_trainer_parameter_elements(trainer);
-    one_step(trainer, by);
+    delta->parameters = tn_trainer_parameter_elements(trainer);
+    one_step(trainer, delta);
     tn_trainer_free(trainer);
     tn_arena_free(&arena);
 }
