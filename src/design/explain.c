@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "device/device_data.h"
 #include "price/price_parts.h"
-#include "price/workload_kernels.h"
+#include "price/workload_data.h"
 #include "step/fusion.h"
 
 #include <math.h>

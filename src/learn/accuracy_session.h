@@ -70,4 +70,13 @@ tn_status tn_study_plan(tn_study_session *s, tn_error *error);
 tn_status tn_study_next(tn_study_session *s, tn_arena *arena, tn_evaluator *evaluator, size_t *place,
                         bool *found, tn_error *error);
 
+/* Of no run. */
+extern const tn_scores tn_study_no_scores;
+/* The mean of intent and slot accuracy, or the share of right bytes. */
+double tn_study_accuracy(const tn_scores *scores);
+void tn_study_put_scores(tn_buffer *out, const tn_scores *scores);
+/* Appends a finished run to runs.csv, so that it outlives the process. */
+tn_status tn_study_append_run(tn_study_session *s, const tn_study_run *run, tn_error *error);
+tn_status tn_study_runs_path(const tn_study_session *s, tn_arena *arena, const char **path, tn_error *error);
+
 #endif

@@ -3,10 +3,9 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/group.h"
+#include "model/graph.h"
 #include "model/model.h"
 #include "model/operation.h"
-#include "step/builder.h"
-#include "step/transformation.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,11 +22,6 @@ double tn_step_sort_share(const tn_model *model, uint32_t sort) {
         return (double)(sort == TN_SORT_TRUE ? predicted->truly : predicted->period) /
                ((double)predicted->period + (double)predicted->truly);
     return model->keys.exit.count > 1 ? model->keys.exit.item[sort] : 1;
-}
-
-tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena *arena, tn_step *step,
-                        tn_error *error) {
-    return tn_step_build_part(model, cache, UINT32_MAX, arena, step, error);
 }
 
 uint64_t tn_step_macs(const uint64_t macs[TN_PHASES]) {

@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "kernel/vector.h"
 #include "layout/layout_search.h"
-#include "price/workload_kernels.h"
+#include "price/workload_data.h"
 
 #include <string.h>
 

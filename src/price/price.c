@@ -8,7 +8,7 @@
 
 #include "base/checked.h"
 #include "price/price_parts.h"
-#include "price/workload_kernels.h"
+#include "price/workload_data.h"
 
 #include <math.h>
 #include <string.h>

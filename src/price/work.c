@@ -6,7 +6,7 @@
 #include "model/technique.h"
 #include "price/energy.h"
 #include "price/laid_cycles.h"
-#include "price/workload_kernels.h"
+#include "price/workload_data.h"
 
 #include <math.h>
 

@@ -5,7 +5,6 @@
 #include "kernel/vector.h"
 #include "model/operation.h"
 #include "price/workload_data.h"
-#include "price/workload_kernels.h"
 #include "step/fusion.h"
 
 #include <inttypes.h>

@@ -266,3 +266,8 @@ tn_status tn_step_build_sort(const tn_model *model, tn_program_cache *cache, uin
     return build_step(model, cache, UINT32_MAX, tn_step_sorts(model) > 1 ? sort : TN_SORT_MEAN, arena, step,
                       error);
 }
+
+tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena *arena, tn_step *step,
+                        tn_error *error) {
+    return tn_step_build_part(model, cache, UINT32_MAX, arena, step, error);
+}

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/name_index.h"
 #include "text/number.h"
-#include "text/yaml_reader.h"
 
 #include <inttypes.h>
 #include <math.h>

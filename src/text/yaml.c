@@ -7,7 +7,6 @@
 #include "text/json.h"
 #include "text/number.h"
 #include "text/utf8.h"
-#include "text/yaml_reader.h"
 
 #include <stdlib.h>
 #include <string.h>
