@@ -284,6 +284,92 @@ static int by_accuracy(const void *a, const void *b) {
     return (x->id > y->id) - (x->id < y->id);
 }
 
+/* The column in which a constant answer is told from a model: that of a choice, or one of its own. */
+static size_t format_choice(const tn_space *space) {
+    size_t i = 0;
+    while (i < space->choices.count && space->choices.axis[i].kind != TN_AXIS_FORMAT) i++;
+    return i;
+}
+
+static void put_constant(const tn_space *space, const tn_study *study, tn_buffer *out) {
+    size_t format = format_choice(space);
+    tn_csv_put_count(out, 0);
+    if (format == space->choices.count) tn_csv_put(out, "constant");
+    for (size_t i = 0; i < space->choices.count; i++)
+        if (tn_accuracy_depends_on(&space->choices.axis[i])) tn_csv_put(out, i == format ? "constant" : "");
+    tn_csv_put_count(out, 0);
+    tn_csv_put_count(out, study->sentences);
+    tn_csv_put_count(out, study->count ? study->row[0].epochs : 1);
+    tn_csv_put_count(out, 1);
+    tn_csv_put(out, "");
+    tn_csv_put_count(out, 0);
+    tn_csv_put_real(out, tn_study_accuracy(&study->constant_dev));
+    tn_csv_put_real(out, NAN);
+    tn_study_put_scores(out, &study->constant_dev);
+    tn_study_put_scores(out, &study->constant_test);
+    tn_csv_put_real(out, 0);
+    tn_csv_put(out, "");
+    tn_csv_line(out);
+}
+
+void tn_study_csv(const tn_space *space, const tn_study *study, tn_buffer *out) {
+    static const char *const head[] = {"parameters",
+                                       "sentences",
+                                       "epochs",
+                                       "seeds",
+                                       "seed_list",
+                                       "collapsed",
+                                       "accuracy",
+                                       "spread",
+                                       "dev_loss",
+                                       "dev_intent_accuracy",
+                                       "dev_slot_accuracy",
+                                       "dev_slot_f1",
+                                       "test_loss",
+                                       "test_intent_accuracy",
+                                       "test_slot_accuracy",
+                                       "test_slot_f1",
+                                       "seconds",
+                                       "command"};
+    bool own_format = format_choice(space) == space->choices.count;
+    const char *format = tn_model_weights(space->model)
+                             ? tn_format_names[tn_model_weight_at(space->model, 0)->weight.format]
+                             : "dense";
+    tn_csv_put(out, "id");
+    if (own_format) tn_csv_put(out, "format");
+    for (size_t i = 0; i < space->choices.count; i++)
+        if (tn_accuracy_depends_on(&space->choices.axis[i]))
+            tn_csv_put(out, tn_accuracy_column_name(space->choices.axis, space->choices.count, i));
+    for (size_t i = 0; i < sizeof head / sizeof *head; i++) tn_csv_put(out, head[i]);
+    tn_csv_line(out);
+    put_constant(space, study, out);
+    for (size_t k = 0; k < study->count; k++) {
+        const tn_study_row *row = &study->row[k];
+        tn_csv_put_count(out, row->id);
+        if (own_format) tn_csv_put(out, format);
+        for (size_t i = 0; i < space->choices.count; i++) {
+            if (!tn_accuracy_depends_on(&space->choices.axis[i])) continue;
+            tn_buffer value = {0};
+            tn_axis_value(&space->choices.axis[i], tn_choices_digit(&space->choices, row->id, i), &value);
+            tn_csv_put(out, value.data ? value.data : "");
+            tn_buffer_free(&value);
+        }
+        tn_csv_put_count(out, row->parameters);
+        tn_csv_put_count(out, study->sentences);
+        tn_csv_put_count(out, row->epochs);
+        tn_csv_put_count(out, row->seeds);
+        tn_csv_put(out, row->seed_list);
+        tn_csv_put_count(out, row->collapsed);
+        tn_csv_put_real(out, row->accuracy);
+        tn_csv_put_real(out, row->spread);
+        tn_study_put_scores(out, &row->dev);
+        tn_study_put_scores(out, &row->test);
+        tn_csv_put_real(out, row->seconds);
+        tn_csv_put(out, row->command);
+        tn_csv_line(out);
+    }
+}
+
 /* Rows of all candidates with a run that is done, in s->study, and the file of them. */
 tn_status tn_study_write_table(tn_study_session *s, tn_evaluator *evaluator, tn_arena *arena,
                                tn_error *error) {
