@@ -1,5 +1,5 @@
 /* A network boiled down for searching: at most 64 tensors as bits of a word, and index groups as bits of a
- * word. Internal to the room.
+ * word.
  *
  * Indices of size 1 change no cost and are dropped; indices that the same tensors carry (and that are alike
  * in being in the output or not) always come and go together, so each such group is one index of their

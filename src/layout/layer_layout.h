@@ -1,6 +1,6 @@
 /* Layers whose layouts were asked for, by what these depend on: program, edges of the kernel, banking, and what is
  * demanded of each tensor. Layers of a step that have all of it in common, and builds that ask for the same again, share
- * one search and the cycles that products then take. Inside the room.
+ * one search and the cycles that products then take.
  */
 #ifndef TN_LAYOUT_LAYER_LAYOUT_H
 #define TN_LAYOUT_LAYER_LAYOUT_H

@@ -1,5 +1,5 @@
 /* The search for layouts of a program (layout/tensor_layout.h) as a problem: its tensors, its products, and how each product may
- * be cut. Inside the room.
+ * be cut.
  */
 #ifndef TN_LAYOUT_LAYOUT_PROBLEM_H
 #define TN_LAYOUT_LAYOUT_PROBLEM_H

@@ -1,4 +1,4 @@
-/* The descent of layout/tensor_layout.h. Inside the room. */
+/* The descent of layout/tensor_layout.h. */
 #ifndef TN_LAYOUT_LAYOUT_SEARCH_H
 #define TN_LAYOUT_LAYOUT_SEARCH_H
 

@@ -1,5 +1,5 @@
 /* What layouts need to know of a step's arrays under every build: which of them a layer's programs and its vector kernels
- * touch, and as what. Inside the room.
+ * touch, and as what.
  *
  * An array that vector kernels, attention or several layers touch lies as a matrix of rows x columns (tokens x features,
  * queries x keys; a vector is one row): its words hold as many columns as every folding of it has together. What one

@@ -1,5 +1,5 @@
 /* A way to lay out the memories of a workload's step, made when first asked for: the map, what is moved to and from external
- * memory, and what follows for tasks. Inside the room and for who builds what was priced. */
+ * memory, and what follows for tasks. For who prices, explains or builds a step. */
 #ifndef TN_PRICE_PLAN_H
 #define TN_PRICE_PLAN_H
 

@@ -1,4 +1,4 @@
-/* A price from its parts: cycles, seconds, resources, what is short, energy. Inside the room. */
+/* A price from its parts: cycles, seconds, resources, what is short, energy. */
 #ifndef TN_PRICE_PRICE_PARTS_H
 #define TN_PRICE_PRICE_PARTS_H
 

@@ -1,5 +1,5 @@
 /* The part of a price that is work: what products and vector kernels of a step take, in cycles, kernels and words moved.
- * Not remembered; price/price.c does that. Inside the room. */
+ * Not remembered; price/price.c does that. */
 #ifndef TN_PRICE_WORK_H
 #define TN_PRICE_WORK_H
 

@@ -1,4 +1,4 @@
-/* What a workload (price/workload.h) holds, inside the room and for who builds what was priced: operations merged by kind
+/* What a workload (price/workload.h) holds, for who prices, explains or builds it: operations merged by kind
  * and size, and what was found for builds before. */
 #ifndef TN_PRICE_WORKLOAD_DATA_H
 #define TN_PRICE_WORKLOAD_DATA_H

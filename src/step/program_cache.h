@@ -1,4 +1,4 @@
-/* The part of the program cache that only this room uses: look-ups (step/program_cache.h) are kept beside programs.
+/* The parts of the program cache: look-ups (step/program_cache.h) are kept beside programs.
  */
 #ifndef TN_STEP_PROGRAM_CACHE_H
 #define TN_STEP_PROGRAM_CACHE_H

@@ -1,4 +1,4 @@
-/* What a trainer holds. Internal to the room. */
+/* What a trainer holds. For the rooms that execute the step and learn by it. */
 #ifndef TN_TRAIN_TRAINER_STATE_H
 #define TN_TRAIN_TRAINER_STATE_H
 

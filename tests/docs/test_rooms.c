@@ -57,6 +57,17 @@ static void read_rooms(void) {
     assert_true(rooms > 10);
 }
 
+/* A header whose first comment says that it is inside its room is included there alone. */
+static bool is_private(const char *included) {
+    char path[NAME_MOST + 8], *text;
+    snprintf(path, sizeof path, "src/%s", included);
+    read_source(path, &text);
+    text[strcspn(text, "#")] = '\0';
+    bool found = strstr(text, "nside the room") || strstr(text, "nternal to the room");
+    tn_free(text);
+    return found;
+}
+
 static int read_includes(const char *path) {
     assert_true(headers < HEADERS_MOST);
     char *text;
@@ -79,6 +90,10 @@ static int read_includes(const char *path) {
         if (other < 0 || other > own) {
             print_error("%s includes %s, %s\n", path, included,
                         other < 0 ? "of no room in docs/README.md" : "a room below its own");
+            wrong++;
+        }
+        if (other >= 0 && other != own && is_private(included)) {
+            print_error("%s includes %s, which is inside its room\n", path, included);
             wrong++;
         }
         if (!is_header) continue;
