@@ -306,7 +306,9 @@ static void find_part_depths(layer_out *state) {
         tn_row *memory = &state->laid->memory[state->map->memory_of[a]];
         tn_partial_layout(&state->laid->layer[part->layer]->tensor[part->partial->tensor], part->partial,
                           &layout);
-        state->laid->depth[a] = layout.depth * part->times;
+        /* no less deep than its elements need, as the bound has it (price/price.h) */
+        state->laid->depth[a] = tn_greatest(layout.depth * part->times,
+                                            tn_ceil_div(state->step->array[a].elements, row_of(state, a)));
         memory->banks = tn_greatest(memory->banks, layout.banks);
     }
 }
