@@ -25,7 +25,7 @@ const tn_question *const tn_questions[] = {
 const size_t tn_questions_count = sizeof tn_questions / sizeof *tn_questions;
 
 /* `tenfold hardware multiply|array|training|dot|loop`: formulas of single circuits (device/multiply.h, systolic.h,
- * systolic_training.h, dot.h, loop.h). */
+ * pipeline.h). */
 
 /* ---- multiply ---- */
 

@@ -46,9 +46,9 @@ typedef struct tn_question {
         .ask = ask_##title                                                                                   \
     }
 extern const tn_question tn_question_memory, tn_question_layout,
-    tn_question_layer; /* hardware_question_layout.c */
+    tn_question_layer; /* hardware_question_kernel.c */
 extern const tn_question tn_question_multiply, tn_question_array, tn_question_training, tn_question_dot,
-    tn_question_loop;                        /* hardware_question_cycles.c */
+    tn_question_loop;                        /* cmd_hardware.c */
 extern const tn_question tn_question_kernel; /* hardware_question_kernel.c */
 
 /* Fills in the names of vector kernels, which the library has in a table; before tn_question_kernel is read. */

@@ -1,5 +1,5 @@
 /* tenfold roofline --device D (--batch FILE.csv | --dtype T --m M --n N --k K) [--time graph|eager]
- * tenfold roofline fit ..., tenfold roofline step ...: cmd_roofline_fit.c, cmd_roofline_step.c */
+ * tenfold roofline fit ..., tenfold roofline step ...: the fit is in cmd_roofline_fit.c */
 #include "cli/cmd_roofline.h"
 
 #include "base/name_index.h"

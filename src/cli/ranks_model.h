@@ -1,4 +1,4 @@
-/* The ranks of a model's layers, on their way from what was asked to the answer (cli/ranks_model.c, ranks_model_answer.c). */
+/* The ranks of a model's layers, on their way from what was asked to the answer (cli/ranks_model.c). */
 #ifndef TN_CLI_RANKS_MODEL_H
 #define TN_CLI_RANKS_MODEL_H
 

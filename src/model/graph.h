@@ -64,7 +64,7 @@ static inline bool tn_model_is_dense(const tn_model *model) {
 /* Fills model->layer from the `layers` node; model->weight must stand. */
 tn_status tn_graph_decode(const tn_yaml *layers, tn_arena *arena, tn_model *model, tn_error *error);
 
-/* named_weight.c. Decode the entries of `weights`; note a layer's use of one; once all uses are known, refuse
+/* layer_weight.c. Decode the entries of `weights`; note a layer's use of one; once all uses are known, refuse
  * unused ones and settle the flows that are not given. */
 tn_status tn_named_weights_decode(const tn_item_list *entries, tn_arena *arena, tn_model *model,
                                   tn_error *error);

@@ -21,7 +21,7 @@ static uint64_t find_biases(const tn_importer *importer) {
     return biases;
 }
 
-/* import_language.c: measures a family with these, whose arrays must fit each other. */
+/* Of language models: measures a family with these, whose arrays must fit each other. */
 static tn_status import_grouped(tn_importer *importer, tn_grouped_sizes *grouped) {
     const tn_role_arrays *role = importer->role;
     const tn_array_info *query = role[TN_TENSOR_QUERY].info, *key = role[TN_TENSOR_KEY].info;

@@ -51,7 +51,7 @@ typedef struct tn_grouped_sizes {
     uint64_t biases; /* of a layer's attention, with the norms of heads */
 } tn_grouped_sizes;
 
-/* import_model.c, import_language.c: checks what the kind of model needs and appends the file. */
+/* import_model.c: checks what the kind of model needs and appends the file. */
 tn_status tn_import_layers(tn_importer *importer, tn_buffer *out);
 tn_status tn_import_experts(tn_importer *importer, tn_buffer *out);
 

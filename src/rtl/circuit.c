@@ -124,7 +124,7 @@ static const tn_pass_row *find_row(tn_operation_kind kind, uint32_t pass) {
     return kind == TN_OP_SCATTER && pass == 0 ? &beginning : &tn_operation_rows[kind].pass[pass];
 }
 
-/* A lane has the inputs and operators of circuit_lane.c, and a map of it gives one result. */
+/* A lane has the inputs and operators above, and a map of it gives one result. */
 static bool has_template(const tn_pass_row *row, tn_formula *formula) {
     if (tn_formula_read(row->text, formula, NULL) != TN_OK) return false;
     for (uint32_t i = 0; i < formula->nodes; i++) {

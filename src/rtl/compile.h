@@ -1,5 +1,5 @@
 /* From a design to its engine: patterns of the ports, one descriptor an operation, and the cycles that each takes
- * (compile_product.h, compile_words.h, compile_pass.h).
+ * (rtl/compile_pass.h).
  */
 #ifndef TN_RTL_COMPILE_H
 #define TN_RTL_COMPILE_H

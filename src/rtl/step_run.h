@@ -31,12 +31,12 @@ typedef struct tn_rtl_step_run {
     tn_trainer *trainer[2]; /* float32, float64 */
 } tn_rtl_step_run;
 
-/* step_samples.c: an example a run, given or drawn, and what of it the hardware reads. */
+/* An example a run, given or drawn, and what of it the hardware reads. */
 tn_status tn_rtl_run_samples(tn_rtl_step_run *run);
-/* step_values.c: what memories hold before, and behind all runs by the reference; losses beside those of training. */
+/* What memories hold before, and behind all runs by the reference; losses beside those of training. */
 tn_status tn_rtl_run_start(tn_rtl_step_run *run);
 tn_status tn_rtl_run_expect(tn_rtl_step_run *step_run);
-/* step_results.c: the folder's files; the simulation against the reference. */
+/* The folder's files; the simulation against the reference. */
 tn_status tn_rtl_run_write(tn_rtl_step_run *run);
 tn_status tn_rtl_run_compare(tn_rtl_step_run *run, const tn_rtl_simulation *simulation);
 

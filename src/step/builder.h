@@ -81,7 +81,7 @@ tn_status tn_builder_keep(tn_builder *b, const tn_operation *operation);
 void tn_builder_anew(tn_builder *b, const tn_operation **earlier, uint32_t *operations);
 
 /* Keeps the operations before[i] with wanted[i], those that write an array with array[a] (NULL: none), and all that
- * these need; updates only where wanted. Arrays that nothing touches any more are gone (needed.c). */
+ * these need; updates only where wanted. Arrays that nothing touches any more are gone (trained_layers.c). */
 tn_status tn_builder_keep_needed(tn_builder *b, const tn_operation *earlier, uint32_t operations,
                                  const bool *wanted, const bool *array);
 
@@ -99,10 +99,10 @@ const tn_layer *tn_builder_input_layer(const tn_builder *b, uint32_t input);
 uint32_t tn_builder_input(const tn_builder *b, uint32_t input);
 bool tn_builder_input_learns(const tn_builder *b, uint32_t input);
 
-/* The updates of all parameters, layer by layer (update.c). */
+/* The updates of all parameters, layer by layer (trained_layers.c). */
 tn_status tn_builder_updates(tn_builder *b);
 
-/* array[].value from a list of operations; array[].format from the step's, once lifetimes are known (values.c). */
+/* array[].value from a list of operations; array[].format from the step's, once lifetimes are known. */
 tn_status tn_builder_values(tn_builder *b, const tn_operation *operation, uint32_t operations);
 tn_status tn_builder_formats(tn_builder *b);
 

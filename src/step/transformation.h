@@ -44,7 +44,7 @@ extern const tn_transformation *const tn_transformations[];
  * TN_INPUT. */
 tn_status tn_transformations_apply(const tn_transformation *const *table, uint32_t most, tn_builder *b);
 
-/* One a file: tn_inference in inference.c, and so on. */
+/* A table each, in the file of this room that is about it. */
 extern const tn_transformation tn_inference, tn_trained_layers, tn_sparse_update, tn_reversible,
     tn_checkpointing, tn_optimal_checkpointing, tn_write_back, tn_sparse_weights, tn_zero_skipping,
     tn_pruning, tn_early_exit, tn_flat_products, tn_predicted_gradients, tn_product_arithmetic,

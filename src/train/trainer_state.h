@@ -55,7 +55,7 @@ struct tn_trainer {
     tn_rounding_room rounding;
     tn_zero_counter zeros;
     uint32_t *kept_token,
-        *kept_head;    /* of each example, ascending, where tokens and heads are pruned (gather.h) */
+        *kept_head;    /* of each example, ascending, where tokens and heads are pruned (train/answers.h) */
     double *weight_of; /* of each token or head of an example, to choose by */
     tn_batch batch;
     double weight[TN_HEADS_MOST];
