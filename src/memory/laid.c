@@ -191,12 +191,18 @@ static void lay_matrices(layer_out *layout) {
 
 /* ---- layers ---- */
 
+/* Where the layouts of a layer are kept: a look-up's program of one token is the step's own. */
+static tn_laid_layers *layers_of(const tn_laid_step *laid_step, uint32_t layer) {
+    const bool is_own = laid_step->arrays->program[layer] != laid_step->step->layer[layer].program;
+    return laid_step->common && !is_own ? laid_step->common : (tn_laid_layers *)&laid_step->layers;
+}
+
 /* Layouts of a layer under its demands; for a bound, under which cycles are found later, the demands alone. */
 static tn_status lay_layer(layer_out *layout, uint32_t layer) {
     const tn_build *build = layout->build;
     const tn_program *program = layout->arrays->program[layer];
     const tn_kernel_edges edges = {build->rows, build->columns, build->reduction};
-    tn_laid_layers *layers = &layout->laid_step->layers;
+    tn_laid_layers *layers = layers_of(layout->laid_step, layer);
     tn_layout_demand *demand;
     if (!program) return TN_OK;
     TN_TRY(TN_NEW(layers->arena, program->tensors, &demand, layout->error));
@@ -220,14 +226,15 @@ static tn_status lay_layers(layer_out *layout) {
 tn_status tn_laid_product_cycles(const tn_laid_step *laid_step, const tn_laid *laid, uint32_t layer,
                                  uint32_t product, const tn_matmul *kernel, uint64_t *cycles,
                                  tn_error *error) {
-    return tn_laid_layer_cycles(&laid_step->layers, laid->known[layer], laid->closely, product, kernel,
-                                cycles, error);
+    return tn_laid_layer_cycles(layers_of(laid_step, layer), laid->known[layer], laid->closely, product,
+                                kernel, cycles, error);
 }
 
 tn_status tn_laid_partial_cycles(const tn_laid_step *laid_step, const tn_laid *laid, uint32_t layer,
                                  const tn_partial *part, const tn_matmul *kernel, uint64_t *cycles,
                                  tn_error *error) {
-    return tn_laid_layer_partial_cycles(&laid_step->layers, laid->known[layer], part, kernel, cycles, error);
+    return tn_laid_layer_partial_cycles(layers_of(laid_step, layer), laid->known[layer], part, kernel, cycles,
+                                        error);
 }
 
 /* ---- depths ---- */
@@ -426,10 +433,12 @@ static tn_status lay_closely(layer_out *layout) {
 
 /* ---- what is known ---- */
 
-tn_status tn_laid_step_make(const tn_step *step, tn_arena *arena, tn_laid_step **made, tn_error *error) {
+tn_status tn_laid_step_make(const tn_step *step, tn_laid_layers *common, tn_arena *arena, tn_laid_step **made,
+                            tn_error *error) {
     tn_laid_step *laid;
     TN_TRY(TN_NEW(arena, 1, &laid, error));
     laid->step = step;
+    laid->common = common;
     TN_TRY(tn_laid_arrays_find(step, arena, &laid->arrays, error));
     TN_TRY(tn_laid_layers_begin(&laid->layers, arena, error));
     *made = laid;

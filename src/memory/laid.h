@@ -54,10 +54,13 @@ typedef struct tn_laid {
 typedef struct tn_laid_step {
     const tn_step *step;
     const tn_laid_arrays *arrays;
-    tn_laid_layers layers;
-    tn_least_rows *least; /* of the layers' programs: a list */
+    tn_laid_layers layers;  /* of this step alone */
+    tn_laid_layers *common; /* of programs that other steps have, too; NULL: none are */
+    tn_least_rows *least;   /* of the layers' programs: a list */
 } tn_laid_step;
-tn_status tn_laid_step_make(const tn_step *step, tn_arena *arena, tn_laid_step **made, tn_error *error);
+/* `common`: where layouts of the layers' programs are kept that outlive the step; NULL: with the step's own. */
+tn_status tn_laid_step_make(const tn_step *step, tn_laid_layers *common, tn_arena *arena, tn_laid_step **made,
+                            tn_error *error);
 
 /* What is known of them under one map. All three must outlive it. */
 typedef struct tn_laid_map tn_laid_map;

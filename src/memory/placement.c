@@ -120,6 +120,90 @@ tn_status tn_place_price(const tn_device *device, uint64_t word_bits, const tn_m
     return TN_OK;
 }
 
+/* ---- the least that any of several places takes ---- */
+
+typedef struct {
+    const tn_device *device;
+    uint64_t word_bits;
+    const tn_mapped *memory;
+    const tn_row *row;
+    tn_build build;
+    tn_place_least *least;
+    tn_error *error;
+} least_search;
+
+static void lower(uint64_t *least, uint64_t amount) {
+    if (amount < *least) *least = amount;
+}
+
+static tn_status lower_by(least_search *state, const tn_place *place, uint64_t banks) {
+    tn_row row = *state->row;
+    tn_placed placed;
+    row.banks = row.asked_banks = banks;
+    TN_TRY(tn_place_price(state->device, state->word_bits, state->memory, &row, &state->build, place, &placed,
+                          state->error));
+    const uint64_t bram18 = placed.blocks.bram18 + 2 * placed.blocks.bram36;
+    lower(&state->least->bram18, bram18);
+    lower(&state->least->uram, placed.blocks.uram);
+    lower(&state->least->lutram, placed.blocks.lutram);
+    lower(&state->least->capacity_bits,
+          bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS + placed.blocks.uram * TN_MEMORY_CAPACITY_URAM_BITS);
+    return TN_OK;
+}
+
+/* Whether a search takes LUTRAM for a bank of some split: at least one of single elements. */
+static bool may_be_lutram(const least_search *state, uint64_t group) {
+    const uint64_t bits = state->memory->word_bits > 0 ? state->memory->word_bits : state->word_bits;
+    return bits * state->row->depth * group <= state->device->memory.lutram_bits_most;
+}
+
+/* Of groups of so many the memory in every style that is asked for, or searched among. */
+static tn_status lower_group(least_search *state, const tn_place_options *options, uint64_t group,
+                             bool as_built, bool searched) {
+    const uint64_t elements = state->row->elements;
+    const unsigned styles = as_built ? options->styles[state->memory->store] : 0;
+    uint64_t fewest = elements;
+    for (int split = 0; split <= TN_SPLIT_AUTO; split++)
+        if (options->splits >> split & 1)
+            fewest = tn_least(fewest, tn_split_banks((tn_array_split)split, elements));
+    if (searched) fewest = 1;
+    for (int style = TN_STYLE_BLOCK; style <= TN_STYLE_DISTRIBUTED; style++) {
+        const bool asked = styles >> style & 1,
+                   tried = searched && (style != TN_STYLE_DISTRIBUTED || may_be_lutram(state, group));
+        const tn_place place = {(tn_memory_style)style, TN_SPLIT_RESHAPE, group};
+        if (asked || tried) TN_TRY(lower_by(state, &place, fewest));
+    }
+    for (int split = 0; split <= TN_SPLIT_AUTO && (styles >> TN_STYLE_AUTO & 1); split++) {
+        const tn_place place = {TN_STYLE_AUTO, TN_SPLIT_RESHAPE, group};
+        if (options->splits >> split & 1)
+            TN_TRY(lower_by(state, &place, tn_split_banks((tn_array_split)split, elements)));
+    }
+    return TN_OK;
+}
+
+tn_status tn_place_least_of(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
+                            const tn_row *row, const tn_build *build, const tn_place_options *options,
+                            tn_place_least *least, tn_error *error) {
+    least_search state = {device, word_bits, memory, row, *build, least, error};
+    const uint64_t most = memory->grouped ? tn_least(memory->copies, TN_BUILD_GROUP_MOST) : 1;
+    state.build.read_ports = options->read_ports;
+    *least = (tn_place_least){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    uint64_t before = 0;
+    for (size_t i = 0; i < options->groups; i++) {
+        const uint64_t group = tn_least(options->group[i], memory->grouped ? memory->copies : 1);
+        if (group == before) continue;
+        TN_TRY(lower_group(&state, options, group, true, false));
+        before = group;
+    }
+    for (uint64_t group = 1; options->searched; group = 2 * group < most ? 2 * group : most) {
+        TN_TRY(lower_group(&state, options, group, false, true));
+        if (group == most) break;
+    }
+    return TN_OK;
+}
+
+/* ---- places searched ---- */
+
 enum { BUDGETS = 3, STYLES = 3, SPLITS = 2, GROUPS = 12, OPTIONS_MOST = STYLES * SPLITS * GROUPS };
 
 typedef struct {

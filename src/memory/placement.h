@@ -54,6 +54,30 @@ tn_status tn_place_price(const tn_device *device, uint64_t word_bits, const tn_m
 
 TN_PUBLIC_END
 
+/* The places that builds give a memory which differ in styles, splits, groups, read ports and who chooses them alone. */
+typedef struct tn_place_options {
+    unsigned styles[TN_STORES]; /* bit i: some build asks for style i (tn_memory_style) */
+    unsigned splits;            /* bit i: some build asks for split i (tn_array_split) */
+    size_t groups;
+    const uint64_t *group; /* [groups]: rising */
+    uint64_t read_ports;   /* the fewest */
+    bool searched;         /* of some build places are searched (tn_placement_search) */
+    uint32_t number;       /* from 1: tells these options from others of the same step in memos */
+} tn_place_options;
+
+/* Of one memory no place among the options takes less of anything, whatever its layouts. */
+typedef struct tn_place_least {
+    uint64_t bram18, uram, lutram,
+        capacity_bits; /* capacity: of blocks together, which no one place may have */
+} tn_place_least;
+
+/* `row`: of a bound (TN_LAID_BOUND), whose banks do not count. By the theorem of price/price.h: of one style blocks grow with
+ * banks, so those of the fewest banks stand for all splits; style auto is resolved under each split, as it is by what no
+ * layout changes. */
+tn_status tn_place_least_of(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
+                            const tn_row *row, const tn_build *build, const tn_place_options *options,
+                            tn_place_least *least, tn_error *error);
+
 typedef struct tn_placement_budget {
     uint64_t bram18, uram, lut;
 } tn_placement_budget;

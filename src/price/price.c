@@ -73,13 +73,34 @@ static const found_place *find_place(const tn_plan *plan, uint32_t index, const 
     return found;
 }
 
+static void add_descriptors(const tn_workload *workload, tn_memory_price *price) {
+    price->bram18 += workload->descriptor_bram18;
+    price->block_bits += workload->descriptor_bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS;
+}
+
+tn_status tn_price_least_memories(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                                  const tn_place_options *places, tn_memory_price *price, tn_error *error) {
+    *price = (tn_memory_price){0};
+    add_descriptors(workload, price);
+    for (uint32_t i = 0; i < plan->map.memories; i++) {
+        tn_place_least least;
+        TN_TRY(tn_place_least_of(workload->device, workload->word_bits, &plan->map.memory[i],
+                                 tn_plan_row(plan, i), build, places, &least, error));
+        price->bram18 += least.bram18;
+        price->uram += least.uram;
+        price->lutram += least.lutram;
+        price->block_bits += least.capacity_bits;
+    }
+    return TN_OK;
+}
+
 tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn_build *build,
                             unsigned stores, tn_memory_price *price, tn_error *error) {
     found_place known[TN_STORES][2];
     unsigned have = 0;
     *price = (tn_memory_price){0};
     find_rows(plan, build);
-    if (stores >> TN_STORE_CORES & 1) price->bram18 += workload->descriptor_bram18;
+    if (stores >> TN_STORE_CORES & 1) add_descriptors(workload, price);
     for (uint32_t i = 0; i < plan->map.memories; i++) {
         const tn_mapped *memory = &plan->map.memory[i];
         const tn_memory_share *share;
@@ -89,6 +110,8 @@ tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn
         price->bram18 += share->bram18;
         price->uram += share->uram;
         price->lutram += share->lutram;
+        price->block_bits +=
+            share->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS + share->uram * TN_MEMORY_CAPACITY_URAM_BITS;
         price->bits[memory->store][share->style] += share->stored_bits;
         add_ports(memory, share, price->port);
     }
@@ -279,8 +302,6 @@ static tn_status recall_memories(tn_workload *workload, tn_plan *plan, const tn_
                                  unsigned stores, const tn_work_price *work, tn_memory_price *sum,
                                  tn_error *error) {
     tn_build build = part_of(workload->memo, this_build, bears_on_memories(this_build, stores));
-    if (this_build->layouts == TN_LAID_CLOSELY)
-        build.layouts = TN_LAID_BOUND; /* both have the same memories */
     tn_build key = build;
     part_key *kept;
     uint32_t rows = 0;
@@ -304,11 +325,46 @@ static tn_status recall_memories(tn_workload *workload, tn_plan *plan, const tn_
     sum->bram18 += part->bram18;
     sum->uram += part->uram;
     sum->lutram += part->lutram;
+    sum->block_bits += part->block_bits;
     for (int side = 0; side < TN_SIDES; side++) tn_port_add(&sum->port[side], &part->port[side]);
     for (int store = 0; store < TN_STORES; store++)
         for (int style = 0; style <= TN_STYLE_DISTRIBUTED; style++)
             sum->bits[store][style] += part->bits[store][style];
     return TN_OK;
+}
+
+/* The least at several places, by the rows that parallelism gives the memories. */
+static tn_status recall_least_memories(tn_workload *workload, tn_plan *plan, const tn_build *this_build,
+                                       const tn_place_options *places, const tn_memory_price **least,
+                                       tn_error *error) {
+    enum { LEAST = 1 << TN_STORES }; /* behind the bits of stores */
+    tn_build build = part_of(workload->memo, this_build, TN_BEARS_MEMORIES | TN_BEARS_LAYOUTS);
+    build.layouts = TN_LAID_BOUND;
+    build.placement = TN_PLACE_AS_BUILT;
+    build.split = TN_SPLIT_RESHAPE;
+    build.read_ports = 1;
+    tn_build key = build;
+    part_key *kept;
+    uint32_t rows = 0;
+    bool found;
+    TN_TRY(tn_plan_rows(workload, plan, &build, &rows, error));
+    if (rows > 0) {
+        key.rows = rows;
+        key.columns = key.reduction = key.vector = 0;
+    }
+    TN_TRY(find_part(workload->memo->arena, &workload->memo->memory, &key, LEAST * places->number, &kept,
+                     &found, error));
+    tn_memory_price *part = &((memory_part *)kept)->price;
+    *least = part;
+    if (found) return TN_OK;
+    TN_TRY(tn_plan_lay(workload, plan, &build, error));
+    TN_TRY(tn_price_least_memories(workload, plan, &build, places, part, error));
+    *kept = (part_key){true, LEAST * places->number, key};
+    return TN_OK;
+}
+
+static bool is_bound(const tn_build *build) {
+    return build->layouts == TN_LAID_BOUND || build->layouts == TN_LAID_CLOSELY;
 }
 
 /* The build with one operation after the other, and the vector units that it has. */
@@ -342,40 +398,58 @@ static tn_status recall_bound_work(tn_workload *workload, tn_plan *plan, const t
     return TN_OK;
 }
 
-static tn_status price_build(tn_workload *workload, const tn_build *this_build, tn_price *price,
-                             tn_error *error) {
+/* What a search for places tries, whatever the keys of the build. */
+static const tn_place_options search_options = {.read_ports = 1, .searched = true, .number = 1};
+
+/* `places`: of a bound over all builds that differ in where memories lie alone; else NULL. */
+static tn_status price_memories(tn_workload *workload, tn_plan *plan, const tn_build *build,
+                                const tn_place_options *places, const tn_work_price *work,
+                                tn_memory_price *memories, tn_error *error) {
     enum { CORES = 1 << TN_STORE_CORES, ACTIVATIONS = 1 << TN_STORE_ACTIVATIONS };
+    const bool searched = build->placement == TN_PLACE_SEARCHED;
+    if (!places && searched && is_bound(build)) places = &search_options;
+    if (places) {
+        const tn_memory_price *least;
+        TN_TRY(recall_least_memories(workload, plan, build, places, &least, error));
+        *memories = *least;
+        return TN_OK;
+    }
+    *memories = (tn_memory_price){0};
+    if (searched) return recall_memories(workload, plan, build, CORES | ACTIVATIONS, work, memories, error);
+    TN_TRY(recall_memories(workload, plan, build, CORES, work, memories, error));
+    return recall_memories(workload, plan, build, ACTIVATIONS, work, memories, error);
+}
+
+/* The work under this build's layouts, the memories under `memory_laying`. */
+static tn_status price_build(tn_workload *workload, const tn_build *this_build, tn_laying memory_laying,
+                             const tn_place_options *places, tn_price *price, tn_error *error) {
     const tn_build effective = tn_build_effective(this_build), *build = &effective;
-    const bool bound = build->layouts == TN_LAID_BOUND || build->layouts == TN_LAID_CLOSELY;
+    tn_build held = effective; /* by memories */
     const tn_work_price *work;
     tn_work_price overlapped;
-    tn_memory_price memories = {0};
+    tn_memory_price memories;
     tn_plan *plan;
     TN_TRY(tn_workload_built(workload, build, &workload, error));
     if (!workload->memo) TN_TRY(memo_make(workload->arena, &workload->memo, error));
     TN_TRY(tn_workload_plan(workload, build, &plan, error));
-    if (bound && build->schedule != TN_SCHEDULE_SEQUENTIAL) {
+    if (is_bound(build) && build->schedule != TN_SCHEDULE_SEQUENTIAL) {
         TN_TRY(recall_bound_work(workload, plan, build, &overlapped, error));
         work = &overlapped;
     } else {
         TN_TRY(recall_work(workload, plan, build, &work, error));
     }
-    if (build->placement == TN_PLACE_SEARCHED) {
-        TN_TRY(recall_memories(workload, plan, build, CORES | ACTIVATIONS, work, &memories, error));
-    } else {
-        TN_TRY(recall_memories(workload, plan, build, CORES, work, &memories, error));
-        TN_TRY(recall_memories(workload, plan, build, ACTIVATIONS, work, &memories, error));
-    }
+    held.layouts = memory_laying;
+    TN_TRY(price_memories(workload, plan, &held, places, work, &memories, error));
     tn_price_sum(workload, plan, build, work, &memories, price, NULL);
     return TN_OK;
 }
 
 tn_status tn_price_step(tn_workload *workload, const tn_build *build, tn_price *price, tn_error *error) {
     TN_TRY(tn_build_check(build, error));
-    return price_build(workload, build, price, error);
+    return price_build(workload, build, (tn_laying)build->layouts, NULL, price, error);
 }
 
-/* Where the theorem of price/price.h holds: not where places are searched or blocks are chosen by cost (geometry yosys), nor
+/* Where the theorem of price/price.h holds: not where blocks are chosen by cost (geometry yosys), nor
  * of operations that overlap in pieces or overlap while they wait for external memory or are refreshed. */
 static bool has_bound(const tn_device *device, const tn_build *build, const tn_build_mask *bounded) {
     const bool overlaps = build->schedule != TN_SCHEDULE_SEQUENTIAL,
@@ -389,25 +463,40 @@ bool tn_price_has_bound(const tn_device *device, const tn_build *build) {
     return has_bound(device, build, &bounded);
 }
 
-static tn_status price_bound(tn_workload *workload, const tn_build *build, tn_laying laying, tn_price *price,
-                             bool *exact, tn_error *error) {
+static tn_status price_bound(tn_workload *workload, const tn_build *build, const tn_place_options *places,
+                             tn_laying laying, tn_price *price, bool *exact, tn_error *error) {
     tn_build bound = *build;
     TN_TRY(tn_build_check_together(build, error));
     if (!workload->memo) TN_TRY(memo_make(workload->arena, &workload->memo, error));
     *exact = !has_bound(workload->device, build, &workload->memo->bounded) ||
              (build->schedule != TN_SCHEDULE_SEQUENTIAL && workload->step->retention_us > 0);
-    if (!*exact) bound.layouts = laying;
-    return price_build(workload, &bound, price, error);
+    if (*exact) return price_build(workload, &bound, (tn_laying)build->layouts, NULL, price, error);
+    bound.layouts = laying;
+    return price_build(workload, &bound, TN_LAID_BOUND, places, price, error);
 }
 
 tn_status tn_price_bound(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
                          tn_error *error) {
-    return price_bound(workload, build, TN_LAID_BOUND, price, exact, error);
+    return price_bound(workload, build, NULL, TN_LAID_BOUND, price, exact, error);
 }
 
 tn_status tn_price_close_bound(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
                                tn_error *error) {
-    return price_bound(workload, build, TN_LAID_CLOSELY, price, exact, error);
+    return price_bound(workload, build, NULL, TN_LAID_CLOSELY, price, exact, error);
+}
+
+tn_status tn_price_work_bound(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
+                              tn_error *error) {
+    const bool in_turn =
+        build->schedule == TN_SCHEDULE_SEQUENTIAL; /* else the work waits for memories' ports */
+    return price_bound(workload, build, NULL, in_turn ? TN_LAID_AS_FOUND : TN_LAID_CLOSELY, price, exact,
+                       error);
+}
+
+tn_status tn_price_places_bound(tn_workload *workload, const tn_build *build, const tn_place_options *places,
+                                bool closely, tn_price *price, bool *exact, tn_error *error) {
+    return price_bound(workload, build, places, closely ? TN_LAID_CLOSELY : TN_LAID_BOUND, price, exact,
+                       error);
 }
 
 /* Words moved are charged by style, in the proportion of what the styles store. */
@@ -472,12 +561,12 @@ void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_bui
         price->seconds_per_step = 1e-6 * workload->step->deadline_us;
     const tn_resources routing = tn_workload_routing(workload, build, memories->port);
     tn_resources_add(&price->used, &routing, 1);
+    price->on_chip_bytes = (price->used.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
+                            price->used.uram * TN_MEMORY_CAPACITY_URAM_BITS + memories->block_bits) /
+                           8;
     price->used.lut += memories->lutram;
     price->used.bram18 += memories->bram18;
     price->used.uram += memories->uram;
-    price->on_chip_bytes = (price->used.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
-                            price->used.uram * TN_MEMORY_CAPACITY_URAM_BITS) /
-                           8;
     price->off_chip_bytes = plan->off_chip_bytes;
     price->off_chip_bytes_per_step = plan->off_chip_bytes_per_step;
     sum_activity(workload, plan, work, memories, &kernels, &routing, price, activity);

@@ -18,6 +18,9 @@
 
 TN_PUBLIC_BEGIN
 
+struct tn_place_options;
+typedef struct tn_place_options tn_place_options; /* memory/placement.h */
+
 typedef struct tn_price {
     uint64_t cycles_per_step;
     double seconds_per_step, joules_per_step, watts;
@@ -70,6 +73,18 @@ tn_status tn_price_bound(tn_workload *workload, const tn_build *build, tn_price 
 /* The same, closer to the price in cycles, and some hundred times slower. */
 tn_status tn_price_close_bound(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
                                tn_error *error);
+
+/* The closest: cycles as laid, where operations do not overlap; memories as the first bound has them. Of builds that differ in
+ * places alone all but the first cost next to nothing. */
+tn_status tn_price_work_bound(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
+                              tn_error *error);
+
+/* What all builds cost at least that differ from this one in style, split, group, read ports and placement of memories alone,
+ * those with the options `places`: the same work, and of every memory the least that any of the places takes, without routing
+ * between memories and kernels and without accesses. Blocks of different styles are no one design's: their capacity is
+ * (on_chip_bytes). Of a build whose own places are searched the other bounds have the same memories. */
+tn_status tn_price_places_bound(tn_workload *workload, const tn_build *build, const tn_place_options *places,
+                                bool closely, tn_price *price, bool *exact, tn_error *error);
 
 /* Whether such bounds are less work than the price; not where cells are refreshed while operations overlap, either. */
 bool tn_price_has_bound(const tn_device *device, const tn_build *build);

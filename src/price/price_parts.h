@@ -13,6 +13,7 @@
 /* What memories take. */
 typedef struct tn_memory_price {
     uint64_t bram18, uram, lutram;
+    uint64_t block_bits; /* capacity of the blocks; of a bound no sum of theirs */
     tn_port_source port[TN_SIDES];
     double bits[TN_STORES][TN_STYLE_DISTRIBUTED + 1]; /* stored, by store and style */
 } tn_memory_price;
@@ -21,6 +22,10 @@ typedef struct tn_memory_price {
  * placement is searched, tn_plan_places. */
 tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn_build *build,
                             unsigned stores, tn_memory_price *price, tn_error *error);
+
+/* The least that all memories take at any of the places; no ports, and nothing stored. Needs tn_plan_lay with a bound before. */
+tn_status tn_price_least_memories(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                                  const tn_place_options *places, tn_memory_price *price, tn_error *error);
 
 /* `activity`, from which the energy follows, may be NULL. */
 void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
