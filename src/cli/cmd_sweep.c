@@ -15,7 +15,7 @@ typedef struct {
     tn_common common;
     const char *folder, *shard, *epsilon, *time, *method;
     uint64_t threads, budget, seed;
-    bool resume, repair, dry_run, keep_all;
+    bool resume, repair, dry_run, keep_all, counts;
     tn_option_list set;
 } request;
 
@@ -98,7 +98,8 @@ static tn_status sweep(const request *asked, const tn_space *space, tn_summary *
                                 .seed = asked->seed,
                                 .resume = asked->resume,
                                 .repair = asked->repair,
-                                .keep_all = asked->keep_all};
+                                .keep_all = asked->keep_all,
+                                .counts = asked->counts};
     TN_TRY(read_shard(asked->shard, &options, error));
     TN_TRY(read_method(asked->method, &options.method, error));
     TN_TRY(read_amount("--epsilon", asked->epsilon, 1e6, &options.epsilon, error));
@@ -150,6 +151,9 @@ static const tn_option options[] = {
      "with --resume: evaluate anew what a damaged sweep.db can't be trusted in"},
     {"--dry-run", TN_INTO(request, dry_run), NULL, "count the designs and stop"},
     {"--keep-all", TN_INTO(request, keep_all), NULL, "keep every feasible design in sweep.db, table designs"},
+    {"--count", TN_INTO(request, counts), NULL,
+     "count why each design is rejected by its own bound, not by that of a set of designs; slower, the same "
+     "front"},
     {"--budget", TN_INTO(request, budget), "N", "evaluate about N designs, drawn by the seed; default: all"},
     {"--seed", TN_INTO(request, seed), "S", "seed of the draw of --budget; default 1"},
     {"--epsilon", TN_INTO(request, epsilon), "E",
@@ -163,7 +167,8 @@ static const tn_option options[] = {
 const tn_command tn_command_sweep = {
     .name = "sweep",
     .summary = "evaluate every design of a space and keep the Pareto front",
-    .usage = "SPACE -o DIR [--threads N] [--shard I/N] [--resume [--repair]] [--dry-run] [--keep-all]",
+    .usage =
+        "SPACE -o DIR [--threads N] [--shard I/N] [--resume [--repair]] [--dry-run] [--keep-all] [--count]",
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),

@@ -242,6 +242,10 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
             "the "
             "feasible may not\nfit as laid (--keep-all lays them, and counts that); the front is of "
             "designs as laid\n");
+    if (strcmp(summary->counted_by, "set") == 0)
+        tn_say("feasible and rejected are counted by what sets of designs cost at least, so most of the "
+               "feasible may not fit\n"
+               "(--count judges each design by itself); the front is of designs as laid\n");
     print_certificate(summary);
     print_causes(summary);
     if (summary->seconds > 0) /* a merge evaluates nothing */

@@ -118,7 +118,7 @@ static const tn_schema sparsity_schema = TN_SCHEMA("sparsity", tn_model_sparsity
 static const tn_field update_fields[] = {
     TN_KEY(CHOICE, tn_model_update, when,
            "end: of the step, all gradients are held until then; write-back: where a gradient is finished",
-           TN_DEFAULT("end"), TN_ONE_OF(update_times)),
+           TN_DEFAULT("end"), TN_ONE_OF(update_times), .about = "[end, write-back]"),
 };
 static const tn_schema update_schema = TN_SCHEMA("update", tn_model_update, update_fields);
 
@@ -129,7 +129,8 @@ static const tn_schema update_schema = TN_SCHEMA("update", tn_model_update, upda
         "second time; recompute-layers: a layer does so; reversible: a block's inputs are found from its "   \
         "outputs; optimal: of the first three, whichever costs least within the budget; default keep, "      \
         "with segments recompute",                                                                           \
-        TN_ONE_OF(activation_policies), TN_SEEN(tn_model_activations, policy_at))
+        TN_ONE_OF(activation_policies), TN_SEEN(tn_model_activations, policy_at),                            \
+        .about = "[keep, recompute-layers, recompute]")
 static const tn_field activations_fields[] = {
     POLICY,
     TN_KEY(COUNT, tn_model_activations, segments,

@@ -170,7 +170,7 @@ static tn_status sweep_all(const tn_space *space, tn_archive *front, tn_error *e
     tn_outcome found;
     uint64_t chunks;
     TN_TRY(tn_chunk_count(space, &chunks, error));
-    TN_TRY(tn_chunk_search_begin(space, &search, error));
+    TN_TRY(tn_chunk_search_begin(space, false, &search, error));
     tn_outcome_begin(space, &found);
     tn_status status = TN_OK;
     for (uint64_t i = 0; status == TN_OK && i < chunks; i++) {

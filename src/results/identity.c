@@ -40,9 +40,10 @@ static tn_status hash_inputs(const tn_space *space, tn_hashes *hashes, tn_error 
 
 /* The options' part, at the end. */
 static void put_options(const tn_sweep_options *options, char *text, size_t capacity) {
-    int length = snprintf(text, capacity,
-                          " shard %" PRIu64 "/%" PRIu64 " budget %" PRIu64 " seed %" PRIu64 " keep-all %d",
-                          options->shard, options->shards, options->budget, options->seed, options->keep_all);
+    int length = snprintf(
+        text, capacity,
+        " shard %" PRIu64 "/%" PRIu64 " budget %" PRIu64 " seed %" PRIu64 " keep-all %d count %d",
+        options->shard, options->shards, options->budget, options->seed, options->keep_all, options->counts);
     if (options->method <= TN_ENUMERATE || (size_t)length >= capacity) return;
     snprintf(text + length, capacity - (size_t)length, " method %s epsilon %.17g seconds %.17g",
              tn_method_names[options->method], options->epsilon, options->seconds);
@@ -80,15 +81,17 @@ static tn_status differs(const char *ours, const char *text, const char *path, t
 tn_status tn_sweep_identity_read(const tn_space *space, const char *text, const char *path,
                                  tn_sweep_options *options, tn_error *error) {
     char ours[TN_IDENTITY_TEXT], said[256];
-    int keep_all = 0, used = 0;
+    int keep_all = 0, counts = 0, used = 0;
     *options = (tn_sweep_options){0};
     TN_TRY(tn_sweep_identity(space, options, ours, error));
     size_t common = (size_t)(strstr(ours, " shard ") - ours);
     if (strncmp(ours, text, common) != 0) return differs(ours, text, path, error);
     sscanf(text + common,
-           " shard %20" SCNu64 "/%20" SCNu64 " budget %20" SCNu64 " seed %20" SCNu64 " keep-all %1d%n",
-           &options->shard, &options->shards, &options->budget, &options->seed, &keep_all, &used);
+           " shard %20" SCNu64 "/%20" SCNu64 " budget %20" SCNu64 " seed %20" SCNu64
+           " keep-all %1d count %1d%n",
+           &options->shard, &options->shards, &options->budget, &options->seed, &keep_all, &counts, &used);
     options->keep_all = keep_all != 0;
+    options->counts = counts != 0;
     if (used > 0 && strncmp(text + common + used, " method ", 8) == 0)
         return tn_fail_at(
             error, TN_INPUT, (tn_position){.file = path},

@@ -30,6 +30,7 @@ static tn_status check_options(const merging *all, const char *folder, const tn_
                           : options->budget != first->budget     ? "budget"
                           : options->seed != first->seed         ? "seed"
                           : options->keep_all != first->keep_all ? "choice of what to keep (--keep-all)"
+                          : options->counts != first->counts     ? "way to count (--count)"
                                                                  : NULL;
     if (!differs) return TN_OK;
     return tn_fail_at(
@@ -125,8 +126,10 @@ static tn_status copy_part(merging *all, tn_sweep_db *store, const char *folder,
 
 static tn_status write_folder(merging *all, const char *const *part, size_t parts, const char *folder,
                               tn_summary *summary, tn_error *error) {
-    tn_sweep_options options = {
-        .keep_all = all->first.keep_all, .budget = all->first.budget, .seed = all->first.seed};
+    tn_sweep_options options = {.keep_all = all->first.keep_all,
+                                .counts = all->first.counts,
+                                .budget = all->first.budget,
+                                .seed = all->first.seed};
     tn_sweep_db *store;
     TN_TRY(tn_sweep_db_open(folder, all->space, &options, &store, error));
     tn_status status = TN_OK;

@@ -190,8 +190,16 @@ static bool is_enumeration(const tn_space *space, const tn_sweep_options *option
     return !asks_certificate(options) && tn_can_enumerate(space);
 }
 
+/* Designs of a part that are kept at a time. */
+static const uint64_t KEPT_MOST = 1 << 24;
+
 static tn_status check(const tn_space *space, const tn_sweep_options *options, tn_error *error) {
     bool asks = asks_certificate(options);
+    if (options->keep_all && is_enumeration(space, options) && tn_chunk_at(space, 0).designs > KEPT_MOST)
+        return tn_fail_at(
+            error, TN_INPUT, (tn_position){.file = space->path},
+            "--keep-all keeps every design, and with the settled keys there are too many; set `settle` to a "
+            "shorter list");
     if (asks && (options->method == TN_ENUMERATE || options->method == TN_EVOLVE))
         return tn_fail(error, TN_INPUT, "--epsilon and --time go with --method decompose");
     if ((asks || options->method == TN_DECOMPOSE) && options->budget)

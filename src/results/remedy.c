@@ -62,9 +62,11 @@ static int by_factor(const void *a, const void *b) {
     return tn_value_order(x->factor, x->id, y->factor, y->id);
 }
 
-static tn_status look_at(const tn_space *space, tn_evaluator *evaluator, uint64_t outer, tn_misses *misses,
-                         tn_error *error) {
-    for (uint64_t inner = 0; inner < space->inner_count; inner++) {
+/* Evenly over the builds, where there are more than are to be looked at. */
+static tn_status look_at(const tn_space *space, tn_evaluator *evaluator, uint64_t outer, uint64_t most,
+                         tn_misses *misses, tn_error *error) {
+    const uint64_t stride = (space->inner_count - 1) / most + 1;
+    for (uint64_t inner = 0; inner < space->inner_count; inner += stride) {
         tn_evaluation evaluation;
         uint32_t cause;
         bool exact;
@@ -89,7 +91,7 @@ tn_status tn_misses_find(const tn_space *space, uint64_t most, tn_misses *misses
     for (uint64_t i = 0; status == TN_OK && i < outers && !tn_interrupted(); i++) {
         /* Evenly over all; the product fits, as outers <= most. */
         uint64_t outer = (uint64_t)((double)i * ((double)space->outer_count / (double)outers));
-        status = look_at(space, evaluator, outer, misses, error);
+        status = look_at(space, evaluator, outer, most, misses, error);
     }
     tn_evaluator_free(evaluator);
     qsort(misses->miss, misses->count, sizeof *misses->miss, by_factor);

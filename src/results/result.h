@@ -42,9 +42,9 @@ typedef struct tn_undefined_line {
 typedef struct tn_summary {
     const char *space;
     uint64_t designs, evaluated, feasible, front;
-    const char *
-        counted_by; /* what `feasible` and the causes were counted by: "price", or "bound", what designs cost at least
-                               (search/evaluator.h): some of those that count as feasible do not fit as laid */
+    /* What `feasible` and the causes were counted by: "price"; "bound", what designs cost at least (search/evaluator.h), so that
+     * some of those that count as feasible do not fit as laid; "set", what sets of designs do. */
+    const char *counted_by;
     const tn_big *size; /* what `designs` says, whatever its size */
     size_t causes;
     const char *cause[TN_CAUSES + 1]; /* of rejection, with counts, those that occurred */

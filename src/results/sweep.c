@@ -109,7 +109,7 @@ static tn_status take_chunk(run *all, worker *thread, uint64_t *chunk, bool *tak
 static void work_through(run *all) {
     worker thread = {0};
     tn_error error = {0};
-    tn_status status = tn_chunk_search_begin(all->space, &thread.search, &error);
+    tn_status status = tn_chunk_search_begin(all->space, all->options->counts, &thread.search, &error);
     tn_outcome_begin(all->space, &thread.found);
     while (status == TN_OK) {
         uint64_t chunk;

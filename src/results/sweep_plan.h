@@ -25,6 +25,7 @@ typedef struct tn_sweep_options {
     bool resume;   /* go on with what the folder holds of this sweep */
     bool repair;   /* with resume: drop what the folder's store can't be trusted in, instead of refusing it */
     bool keep_all; /* keep every feasible design */
+    bool counts;   /* judge each design by its own bound, not sets of them: for the counts alone */
     tn_method method;
     bool has_epsilon;
     double epsilon, seconds; /* of decompositions: asked for with has_epsilon, with seconds > 0 */

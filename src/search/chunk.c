@@ -10,17 +10,24 @@
 
 static const uint64_t chunks_most = 100000000;
 
-/* Chunks of one outer combination. */
+/* Inner combinations of a chunk: those that differ in settled keys stay together. */
+static uint64_t inners_of(const tn_space *space) {
+    return tn_space_is_settled(space) || space->inner_count < TN_CHUNK_DESIGNS ? space->inner_count
+                                                                               : TN_CHUNK_DESIGNS;
+}
+
+/* Chunks of the outer combinations of one. */
 static uint64_t slices(const tn_space *space) {
-    return (space->inner_count + TN_CHUNK_DESIGNS - 1) / TN_CHUNK_DESIGNS;
+    return (space->inner_count - 1) / inners_of(space) + 1;
 }
 
 tn_status tn_chunk_count(const tn_space *space, uint64_t *chunks, tn_error *error) {
-    if (space->outer_count > chunks_most / slices(space))
+    const uint64_t groups = space->outer_count / space->steps_together;
+    if (groups > chunks_most / slices(space))
         return tn_fail_at(
             error, TN_LIMIT, (tn_position){.file = space->path},
             "the space has too many combinations to sweep (over 10^8 parts); narrow its choices");
-    *chunks = space->outer_count * slices(space);
+    *chunks = groups * slices(space);
     return TN_OK;
 }
 
@@ -30,16 +37,20 @@ bool tn_can_enumerate(const tn_space *space) {
 }
 
 tn_chunk tn_chunk_at(const tn_space *space, uint64_t number) {
-    uint64_t first = number % slices(space) * TN_CHUNK_DESIGNS, left = space->inner_count - first;
-    return (tn_chunk){.outer = number / slices(space),
+    const uint64_t each = inners_of(space), first = number % slices(space) * each,
+                   left = space->inner_count - first;
+    tn_chunk chunk = {.outer = number / slices(space) * space->steps_together,
+                      .outers = space->steps_together,
                       .first = first,
-                      .designs = left < TN_CHUNK_DESIGNS ? left : TN_CHUNK_DESIGNS};
+                      .inners = left < each ? left : each};
+    chunk.designs = chunk.outers * chunk.inners;
+    return chunk;
 }
 
 uint64_t tn_chunk_of(const tn_space *space, uint64_t id) {
     uint64_t outer, inner;
     tn_space_split(space, id, &outer, &inner);
-    return outer * slices(space) + inner / TN_CHUNK_DESIGNS;
+    return outer / space->steps_together * slices(space) + inner / inners_of(space);
 }
 
 const char *const tn_completion_names[] = {"exhausted", "budget", "interrupted", NULL};

@@ -14,12 +14,14 @@
 #include <stdint.h>
 
 /* The chunks that a sweep is cut into: one outer combination of the space and up to TN_CHUNK_DESIGNS inner
- * ones. Their numbers follow from the space alone. */
+ * ones; where keys are settled, all that differ in these alone. Their numbers follow from the space alone. */
 
 enum { TN_CHUNK_DESIGNS = 65536 };
 
 typedef struct tn_chunk {
-    uint64_t outer, first, designs; /* inner combinations first .. first + designs - 1 */
+    uint64_t outer, outers; /* outer combinations, one behind the other */
+    uint64_t first, inners; /* of each the inner combinations first .. first + inners - 1 */
+    uint64_t designs;
 } tn_chunk;
 
 /* How many there are; TN_LIMIT past 10^8. */

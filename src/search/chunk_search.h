@@ -2,6 +2,10 @@
  * decides whether it is priced as it is laid. What refuses the bound refuses the design, so only designs whose bound
  * nothing refuses are laid, those of the least bounds first: each that fits then refuses others. The front is that of
  * every design as laid.
+ *
+ * Where keys are settled (space/settle.h), designs that differ in where memories lie alone are a set: one bound holds for all
+ * of them (search/places.h), and what refuses it refuses them all. Of a set that nothing refuses the bounds of each split
+ * decide, then those of each design, at last with its work as laid, which the designs of a set and a split share.
  */
 #ifndef TN_SEARCH_CHUNK_SEARCH_H
 #define TN_SEARCH_CHUNK_SEARCH_H
@@ -10,17 +14,22 @@
 #include "search/evaluator.h"
 
 typedef struct tn_chunk_candidate tn_chunk_candidate;
+struct tn_place_axes;
 
 /* What one thread works with. */
 typedef struct tn_chunk_search {
     const tn_space *space;
     tn_evaluator *evaluator;
-    tn_archive known; /* designs as laid, of elsewhere: what they refuse is not laid */
-    tn_chunk_candidate *candidate;
+    tn_archive known;              /* designs as laid, of elsewhere: what they refuse is not laid */
+    struct tn_place_axes *axes;    /* of the outer combination at hand */
+    tn_chunk_candidate *candidate; /* sets whose bound nothing refuses */
     size_t candidates, capacity;
+    tn_chunk_candidate *design; /* the same of the designs of one set */
+    size_t designs, design_capacity;
+    bool counts; /* each design by its own bound */
 } tn_chunk_search;
 
-tn_status tn_chunk_search_begin(const tn_space *space, tn_chunk_search *search, tn_error *error);
+tn_status tn_chunk_search_begin(const tn_space *space, bool counts, tn_chunk_search *search, tn_error *error);
 void tn_chunk_search_free(tn_chunk_search *search);
 
 /* Takes a feasible design as laid. */

@@ -37,7 +37,8 @@ void tn_evaluator_free(tn_evaluator *evaluator) {
     if (!evaluator) return;
     tn_program_cache_free(evaluator->cache);
     tn_arena_free(&evaluator->step_arena);
-    tn_arena_free(&evaluator->model_arena);
+    tn_arena_free(&evaluator->layers_arena);
+    for (int i = 0; i < TN_MODELS_KEPT; i++) tn_arena_free(&evaluator->loaded[i].arena);
     tn_free(evaluator);
 }
 
@@ -190,22 +191,25 @@ static bool is_unmeasured(const tn_space *space, const tn_evaluation *evaluation
     return false;
 }
 
-/* Of a lower bound of the price: what surely breaks one. */
+/* Of a lower bound of the price: what surely breaks one. Of a bound over places only bounds of quantities do, as expressions
+ * may speak of the keys that differ. */
 static tn_cause broken_constraint(const tn_space *space, const uint32_t *digit,
-                                  const tn_evaluation *evaluation, bool exact) {
+                                  const tn_evaluation *evaluation, bool exact, bool over_places) {
     tn_candidate design = {.digit = digit, .evaluation = evaluation};
     for (size_t i = 0; i < space->choices.count; i++) design.id += digit[i] * space->choices.stride[i];
     for (size_t i = 0; i < space->constraints; i++)
-        if (exact ? !tn_constraint_holds(&space->constraint[i], &space->choices, &design)
-                  : tn_constraint_surely_fails(&space->constraint[i], &space->choices, &design))
+        if (over_places && space->constraint[i].expression)
+            continue;
+        else if (exact ? !tn_constraint_holds(&space->constraint[i], &space->choices, &design)
+                       : tn_constraint_surely_fails(&space->constraint[i], &space->choices, &design))
             return (tn_cause)(TN_CAUSE_CONSTRAINT + i);
     return TN_CAUSE_NONE;
 }
 
 /* Whether some build of the space has a price with a bound on its device. */
 static tn_status find_bounds(tn_evaluator *evaluator, const tn_space *space, bool *has, tn_error *error) {
-    TN_TRY(tn_build_decode(tn_model_build(space->model), &evaluator->model_arena, &evaluator->base_build,
-                           error));
+    TN_TRY(
+        tn_build_decode(tn_model_build(space->model), &evaluator->step_arena, &evaluator->base_build, error));
     evaluator->space = space;
     for (uint64_t inner = 0; inner < space->inner_count && !*has; inner++) {
         set_build(evaluator, inner);
@@ -235,13 +239,41 @@ static void gather_digits(const tn_evaluator *evaluator, uint64_t inner, uint32_
 }
 
 /* A price, or what bounds it. */
-typedef tn_status pricer(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
-                         tn_error *error);
+typedef tn_status pricer(tn_workload *workload, const tn_build *build, const tn_place_options *places,
+                         tn_price *price, bool *exact, tn_error *error);
 
-static tn_status price_itself(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
-                              tn_error *error) {
+static tn_status price_itself(tn_workload *workload, const tn_build *build, const tn_place_options *places,
+                              tn_price *price, bool *exact, tn_error *error) {
+    (void)places;
     *exact = true;
     return tn_price_step(workload, build, price, error);
+}
+
+static tn_status price_bound(tn_workload *workload, const tn_build *build, const tn_place_options *places,
+                             tn_price *price, bool *exact, tn_error *error) {
+    if (places) return tn_price_places_bound(workload, build, places, false, price, exact, error);
+    return tn_price_bound(workload, build, price, exact, error);
+}
+
+static tn_status price_close_bound(tn_workload *workload, const tn_build *build,
+                                   const tn_place_options *places, tn_price *price, bool *exact,
+                                   tn_error *error) {
+    if (places) return tn_price_places_bound(workload, build, places, true, price, exact, error);
+    return tn_price_close_bound(workload, build, price, exact, error);
+}
+
+static tn_status price_work_bound(tn_workload *workload, const tn_build *build,
+                                  const tn_place_options *places, tn_price *price, bool *exact,
+                                  tn_error *error) {
+    (void)places;
+    return tn_price_work_bound(workload, build, price, exact, error);
+}
+
+/* Blocks of one style alone fit where those of the other are asked for, too: together they hold no more than there is. */
+static tn_cause lacking_capacity(const tn_evaluation *evaluation, const tn_resources *budget) {
+    const double has = (double)budget->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
+                       (double)budget->uram * TN_MEMORY_CAPACITY_URAM_BITS;
+    return 8 * (double)evaluation->price.on_chip_bytes > has ? TN_CAUSE_RESOURCE + TN_BRAM18 : TN_CAUSE_NONE;
 }
 
 /* The design whose choices are set. */
@@ -260,15 +292,16 @@ static tn_status judge(tn_evaluator *evaluator, pricer *price, tn_evaluation *ev
                                   .accuracy_interpolated = evaluator->accuracy_basis == TN_ACCURACY_UNKNOWN
                                                                ? NAN
                                                                : (double)evaluator->accuracy_basis};
-    tn_status status =
-        price(evaluator->workload, &evaluator->build, &evaluation->price, exact, &evaluator->why);
+    tn_status status = price(evaluator->workload, &evaluator->build, evaluator->places, &evaluation->price,
+                             exact, &evaluator->why);
     TN_TRY(tn_evaluator_as_cause(evaluator, status, cause, error));
     if (*cause == TN_CAUSE_NONE) *cause = worst_resource(&evaluation->price.used, &evaluator->space->budget);
+    if (*cause == TN_CAUSE_NONE && !*exact) *cause = lacking_capacity(evaluation, &evaluator->space->budget);
     if (*cause == TN_CAUSE_NONE && is_unmeasured(evaluator->space, evaluation)) *cause = TN_CAUSE_UNMEASURED;
     if (*cause == TN_CAUSE_NONE && evaluator->space->constraints) {
         uint32_t digit[TN_AXES_MOST];
         gather_digits(evaluator, evaluator->inner, digit);
-        *cause = broken_constraint(evaluator->space, digit, evaluation, *exact);
+        *cause = broken_constraint(evaluator->space, digit, evaluation, *exact, evaluator->places != NULL);
     }
     return TN_OK;
 }
@@ -300,14 +333,34 @@ tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, t
 
 tn_status tn_evaluate_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
                             tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error) {
-    return evaluate(evaluator, outer, inner, evaluator->is_bounded ? tn_price_bound : price_itself,
-                    evaluation, cause, exact, error);
+    return evaluate(evaluator, outer, inner, evaluator->is_bounded ? price_bound : price_itself, evaluation,
+                    cause, exact, error);
 }
 
 tn_status tn_evaluate_close_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
                                   tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error) {
-    return evaluate(evaluator, outer, inner, evaluator->is_bounded ? tn_price_close_bound : price_itself,
+    return evaluate(evaluator, outer, inner, evaluator->is_bounded ? price_close_bound : price_itself,
                     evaluation, cause, exact, error);
+}
+
+tn_status tn_evaluate_work_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
+                                 tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error) {
+    return evaluate(evaluator, outer, inner, evaluator->is_bounded ? price_work_bound : price_itself,
+                    evaluation, cause, exact, error);
+}
+
+tn_status tn_evaluate_places_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
+                                   const tn_place_options *places, bool closely, tn_evaluation *evaluation,
+                                   uint32_t *cause, bool *exact, tn_error *error) {
+    evaluator->places = places;
+    const tn_status status = evaluate(evaluator, outer, inner, closely ? price_close_bound : price_bound,
+                                      evaluation, cause, exact, error);
+    evaluator->places = NULL;
+    return status;
+}
+
+bool tn_evaluator_is_bounded(const tn_evaluator *evaluator) {
+    return evaluator->is_bounded;
 }
 
 tn_status tn_evaluate_on(tn_evaluator *evaluator, const tn_device *device, tn_evaluation *evaluation,

@@ -73,6 +73,18 @@ tn_status tn_evaluate_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t in
 tn_status tn_evaluate_close_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
                                   tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error);
 
+/* The closest, which lays the design's work: cheap where a design that differs in places alone was laid before. */
+tn_status tn_evaluate_work_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
+                                 tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error);
+
+/* The same for all designs that differ from this one in style, split, group, read ports and placement of memories alone, those
+ * with the options `places` (price/price.h): what refuses the bound refuses all of them. *exact: there is no such bound. */
+tn_status tn_evaluate_places_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
+                                   const tn_place_options *places, bool closely, tn_evaluation *evaluation,
+                                   uint32_t *cause, bool *exact, tn_error *error);
+/* Whether bounds are asked for at all: of large spaces whose objectives have some. */
+bool tn_evaluator_is_bounded(const tn_evaluator *evaluator);
+
 /* The design that was evaluated last, on another device: step and layouts are the same. */
 tn_status tn_evaluate_on(tn_evaluator *evaluator, const tn_device *device, tn_evaluation *evaluation,
                          uint32_t *cause, tn_error *error);

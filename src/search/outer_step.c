@@ -16,67 +16,76 @@ static bool is_all_dense(const tn_model *model) {
     return format && format->kind == TN_YAML_SCALAR && strcmp(format->text, "dense") == 0;
 }
 
-static tn_status find_shares(tn_evaluator *evaluator, tn_error *error) {
-    size_t weights = tn_model_weights(evaluator->model);
+static tn_status find_shares(tn_loaded_model *loaded, tn_error *error) {
+    size_t weights = tn_model_weights(loaded->model);
     uint64_t *layers;
-    TN_TRY(TN_NEW(&evaluator->model_arena, weights, &layers, error));
+    TN_TRY(TN_NEW(&loaded->arena, weights, &layers, error));
     for (size_t i = 0; i < weights; i++)
-        layers[tn_model_weight_base(evaluator->model, i)] += evaluator->use[i].layers;
+        layers[tn_model_weight_base(loaded->model, i)] += loaded->use[i].layers;
     for (size_t i = 0; i < weights; i++)
-        if (evaluator->use[i].layers)
-            evaluator->use[i].share =
-                (double)evaluator->use[i].layers / (double)layers[tn_model_weight_base(evaluator->model, i)];
+        if (loaded->use[i].layers)
+            loaded->use[i].share =
+                (double)loaded->use[i].layers / (double)layers[tn_model_weight_base(loaded->model, i)];
     return TN_OK;
 }
 
-static tn_status find_uses(tn_evaluator *evaluator, tn_error *error) {
-    size_t weights = tn_model_weights(evaluator->model);
-    TN_TRY(TN_NEW(&evaluator->model_arena, weights, &evaluator->use, error));
-    bool in_cores = !is_all_dense(evaluator->model);
-    for (size_t i = 0; i < tn_model_layers(evaluator->model); i++) {
-        const tn_model_layer layer = tn_model_layer_at(evaluator->model, i);
+static tn_status find_uses(tn_loaded_model *loaded, tn_error *error) {
+    size_t weights = tn_model_weights(loaded->model);
+    TN_TRY(TN_NEW(&loaded->arena, weights, &loaded->use, error));
+    bool in_cores = !is_all_dense(loaded->model);
+    for (size_t i = 0; i < tn_model_layers(loaded->model); i++) {
+        const tn_model_layer layer = tn_model_layer_at(loaded->model, i);
         if (!layer.weight) continue;
-        size_t w = tn_model_weight_place(evaluator->model, layer.weight);
-        evaluator->use[w].layers++;
-        evaluator->use[w].looked_up |= in_cores && layer.looked_up;
-        evaluator->use[w].multiplied |= in_cores && !layer.looked_up;
+        tn_layer_use *use = &loaded->use[tn_model_weight_place(loaded->model, layer.weight)];
+        use->layers++;
+        use->looked_up |= in_cores && layer.looked_up;
+        use->multiplied |= in_cores && !layer.looked_up;
     }
-    return find_shares(evaluator, error);
+    return find_shares(loaded, error);
 }
 
 /* Weights are set anew for every design: what a design has no choice of is the file's, never the design's before. */
-static tn_status keep_weights(tn_evaluator *evaluator, tn_error *error) {
-    size_t weights = tn_model_weights(evaluator->model);
-    TN_TRY(TN_NEW(&evaluator->model_arena, weights, &evaluator->given, error));
-    for (size_t i = 0; i < weights; i++) evaluator->given[i] = *tn_model_weight_at(evaluator->model, i);
+static tn_status keep_weights(tn_loaded_model *loaded, tn_error *error) {
+    size_t weights = tn_model_weights(loaded->model);
+    TN_TRY(TN_NEW(&loaded->arena, weights, &loaded->given, error));
+    for (size_t i = 0; i < weights; i++) loaded->given[i] = *tn_model_weight_at(loaded->model, i);
     return TN_OK;
 }
 
-/* Loads the model with the model keys among the choices. Their digits are the
- * leading ones of the outer combination, so they change rarely. */
-static tn_status load_model(tn_evaluator *evaluator, const size_t *digit, uint64_t keys, tn_error *error) {
-    const tn_space *space = evaluator->space;
-    tn_arena_reset(&evaluator->model_arena);
-    evaluator->has_model = false;
+static tn_status load_model(const tn_space *space, const size_t *digit, tn_loaded_model *loaded,
+                            tn_error *error) {
+    tn_arena *arena = &loaded->arena;
     const char **set;
     size_t count = 0;
-    TN_TRY(TN_NEW(&evaluator->model_arena, space->outers, &set, error));
+    TN_TRY(TN_NEW(arena, space->outers, &set, error));
     for (size_t i = 0; i < space->outers; i++) {
         const tn_axis *choice = &space->choices.axis[space->outer[i]];
-        if (choice->kind > TN_AXIS_MODEL_KEY) break;
-        if (choice->kind != TN_AXIS_MODEL_KEY) continue; /* the variant has that model */
-        TN_TRY(tn_arena_format(&evaluator->model_arena, &set[count++], error, "%s=%s", choice->key,
-                               choice->text[digit[i]]));
+        if (choice->kind != TN_AXIS_MODEL_KEY) continue; /* of a choice of models the variant has its own */
+        TN_TRY(tn_arena_format(arena, &set[count++], error, "%s=%s", choice->key, choice->text[digit[i]]));
     }
-    TN_TRY(tn_model_vary(tn_model_root(space->model), set, count, &evaluator->model_arena, &evaluator->model,
-                         error));
-    TN_TRY(tn_model_split_like(evaluator->model, space->model, &evaluator->model_arena, error));
-    TN_TRY(tn_build_decode(tn_model_build(evaluator->model), &evaluator->model_arena, &evaluator->base_build,
-                           error));
-    TN_TRY(keep_weights(evaluator, error));
-    TN_TRY(find_uses(evaluator, error));
-    evaluator->model_keys = keys;
-    evaluator->has_model = true;
+    TN_TRY(tn_model_vary(tn_model_root(space->model), set, count, arena, &loaded->model, error));
+    TN_TRY(tn_model_split_like(loaded->model, space->model, arena, error));
+    TN_TRY(tn_build_decode(tn_model_build(loaded->model), arena, &loaded->base_build, error));
+    TN_TRY(keep_weights(loaded, error));
+    return find_uses(loaded, error);
+}
+
+/* The model of those keys: as it was loaded before, or anew in the place of the one that was loaded longest ago. */
+static tn_status take_model(tn_evaluator *evaluator, const size_t *digit, uint64_t keys, tn_error *error) {
+    tn_loaded_model *loaded = evaluator->loaded, *end = loaded + TN_MODELS_KEPT;
+    while (loaded < end && !(loaded->filled && loaded->keys == keys)) loaded++;
+    if (loaded == end) {
+        loaded = &evaluator->loaded[evaluator->next_loaded++ % TN_MODELS_KEPT];
+        loaded->filled = false;
+        tn_arena_reset(&loaded->arena);
+        TN_TRY(load_model(evaluator->space, digit, loaded, error));
+        loaded->keys = keys;
+        loaded->filled = true;
+    }
+    evaluator->model = loaded->model;
+    evaluator->base_build = loaded->base_build;
+    evaluator->use = loaded->use;
+    evaluator->given = loaded->given;
     return TN_OK;
 }
 
@@ -191,6 +200,7 @@ static tn_status renew_cache(tn_evaluator *evaluator, tn_error *error) {
     if (evaluator->cache && evaluator->cached_outers++ < OUTERS_PER_CACHE) return TN_OK;
     tn_program_cache_free(evaluator->cache);
     evaluator->cache = NULL;
+    evaluator->has_layers = false;
     evaluator->cached_outers = 0;
     return tn_program_cache_new(&evaluator->cache, error);
 }
@@ -305,8 +315,28 @@ static tn_status build_step(tn_evaluator *evaluator, tn_error *error) {
         tn_step_build(evaluator->model, evaluator->cache, &evaluator->step_arena, &evaluator->step, error));
     TN_TRY(tn_varied_degrees_of_freedom(evaluator->space, &evaluator->step, &evaluator->degrees_of_freedom,
                                         error));
-    return tn_workload_prepare(&evaluator->step, evaluator->space->device, &evaluator->step_arena,
-                               &evaluator->workload, error);
+    TN_TRY(tn_workload_prepare(&evaluator->step, evaluator->space->device, &evaluator->step_arena,
+                               &evaluator->workload, error));
+    if (evaluator->has_layers) tn_workload_keep_layouts(evaluator->workload, &evaluator->layers);
+    return TN_OK;
+}
+
+/* Keeps layouts from one step to the next where these differ in settled keys alone. */
+static tn_status renew_layers(tn_evaluator *evaluator, const size_t *digit, tn_error *error) {
+    const tn_space *space = evaluator->space;
+    bool same = evaluator->has_layers;
+    if (space->steps_together == 1) return TN_OK;
+    for (size_t i = 0; i < space->outers; i++) {
+        const tn_axis *axis = &space->choices.axis[space->outer[i]];
+        const size_t own = axis->settled && axis->kind == TN_AXIS_MODEL_KEY ? 0 : digit[i];
+        same = same && evaluator->layers_digit[i] == own;
+        evaluator->layers_digit[i] = own;
+    }
+    if (same) return TN_OK;
+    tn_arena_reset(&evaluator->layers_arena);
+    TN_TRY(tn_laid_layers_begin(&evaluator->layers, &evaluator->layers_arena, error));
+    evaluator->has_layers = true;
+    return TN_OK;
 }
 
 static tn_status make_step(tn_evaluator *evaluator, const size_t *digit, tn_cause *cause, tn_error *error) {
@@ -339,17 +369,17 @@ static void take_variant(tn_evaluator *evaluator, const size_t *digit) {
 tn_status tn_evaluator_load_digits(tn_evaluator *evaluator, const size_t *digit, tn_error *error) {
     const tn_space *space = evaluator->space;
     uint64_t keys = 0;
-    for (size_t i = 0; i < space->outers && space->choices.axis[space->outer[i]].kind <= TN_AXIS_MODEL_KEY;
-         i++)
-        keys = keys * space->choices.axis[space->outer[i]].count + digit[i];
+    for (size_t i = 0; i < space->outers; i++)
+        if (space->choices.axis[space->outer[i]].kind <= TN_AXIS_MODEL_KEY)
+            keys = keys * space->choices.axis[space->outer[i]].count + digit[i];
     take_variant(evaluator, digit);
     evaluator->has_outer = evaluator->has_digits = false;
     evaluator->outer_cause = TN_CAUSE_NONE;
-    if (!evaluator->has_model || keys != evaluator->model_keys)
-        TN_TRY(tn_evaluator_as_cause(evaluator, load_model(evaluator, digit, keys, &evaluator->why),
-                                     &evaluator->outer_cause, error));
+    TN_TRY(tn_evaluator_as_cause(evaluator, take_model(evaluator, digit, keys, &evaluator->why),
+                                 &evaluator->outer_cause, error));
     TN_TRY(renew_cache(evaluator, error));
     tn_arena_reset(&evaluator->step_arena);
+    TN_TRY(renew_layers(evaluator, digit, error));
     if (evaluator->outer_cause == TN_CAUSE_NONE)
         TN_TRY(make_step(evaluator, digit, &evaluator->outer_cause, error));
     memcpy(evaluator->digit, digit, space->outers * sizeof *digit);

@@ -3,6 +3,7 @@
 #ifndef TN_SEARCH_OUTER_STEP_H
 #define TN_SEARCH_OUTER_STEP_H
 
+#include "layout/layer_layout.h"
 #include "search/evaluator.h"
 
 /* What the layers do with a weight that is kept in cores, and the rank that was asked for. */
@@ -15,34 +16,54 @@ typedef struct {
                         one's layers has as much; 1 for others */
 } tn_layer_use;
 
+/* A model with the model keys among the choices, and what of it no design changes. */
+typedef struct {
+    bool filled;
+    uint64_t keys; /* digits of the variant and the model keys that it was loaded with */
+    tn_arena arena;
+    tn_model *model;
+    tn_build base_build;
+    tn_layer_use *use;      /* [weights] */
+    tn_model_weight *given; /* [weights]: as the model file has them, before choices */
+} tn_loaded_model;
+
+/* Designs that differ in settled keys of the model alone come one after the other, so some of these models stay. */
+enum { TN_MODELS_KEPT = 12 };
+
 struct tn_evaluator {
     const tn_space *space; /* the variant of the step that stands, */
     const tn_space *whole; /* of what was asked for */
-    tn_arena model_arena, step_arena;
-    tn_model *model;
+    tn_arena step_arena;
+    tn_loaded_model loaded[TN_MODELS_KEPT];
+    uint32_t next_loaded; /* slots are taken in turn */
+    tn_model *model;      /* of the slot that stands, with its: */
     tn_build base_build, build;
+    tn_layer_use *use;
+    tn_model_weight *given;
     tn_program_cache *cache;
     uint64_t cached_outers;
+    /* Layouts of the programs of designs that differ in settled keys alone: of the outer digits with these 0. */
+    tn_laid_layers layers;
+    tn_arena layers_arena;
+    size_t layers_digit[TN_AXES_MOST];
+    bool has_layers;
 
     uint64_t outer;             /* the combination that stands, */
     uint64_t inner;             /* that was evaluated last */
     bool has_outer;             /* if there is one */
     size_t digit[TN_AXES_MOST]; /* of the outer choices of the step that stands, */
     bool has_digits;            /* if there is one */
-    uint64_t model_keys;        /* digits of the variant and the model keys that the model was loaded with */
-    bool has_model;
-    tn_cause outer_cause; /* TN_CAUSE_NONE, UNDEFINED, OVERFLOW or LIMIT */
+    tn_cause outer_cause;       /* TN_CAUSE_NONE, UNDEFINED, OVERFLOW or LIMIT */
     tn_undefined_flow undefined;
-    tn_error why;           /* where keys can't be combined */
-    tn_layer_use *use;      /* [weights] */
-    tn_model_weight *given; /* [weights]: as the model file has them, before choices */
+    tn_error why; /* where keys can't be combined */
     tn_step step;
     tn_workload *workload;
     double error;
     tn_accuracy_estimate accuracy;
     tn_accuracy_basis accuracy_basis;
     uint64_t degrees_of_freedom;
-    bool is_bounded; /* a large space whose objectives all are, where prices are */
+    const tn_place_options *places; /* of a bound over them; NULL: of one design */
+    bool is_bounded;                /* a large space whose objectives all are, where prices are */
 };
 
 /* Makes the step of an outer combination, from its number or from its digits in the order of the outer choices.

@@ -67,6 +67,7 @@ typedef struct tn_axis {
         *rank_list; /* ranks: lists among the values, whose number is the greatest; NULL: none is one */
     tn_axis_stored stored;
     const char **text; /* model keys, and the names behind number where it is a name */
+    bool settled;      /* no choice of the file: searched by itself (space/settle.h) */
 } tn_axis;
 
 /* Reads one entry of `choices:`; the model gives the weights' names and sizes. */

@@ -56,6 +56,12 @@ tn_status tn_space_device_names(const tn_space *space, tn_arena *arena, const ch
     return join_names(space, true, arena, names, error);
 }
 
+bool tn_space_is_settled(const tn_space *space) {
+    bool any = false;
+    for (size_t i = 0; i < space->choices.count; i++) any |= space->choices.axis[i].settled;
+    return any;
+}
+
 uint64_t tn_space_id(const tn_space *space, uint64_t outer, uint64_t inner) {
     const tn_choices *choices = &space->choices;
     uint32_t digit[TN_AXES_MOST];

@@ -49,6 +49,7 @@ typedef struct tn_space {
     size_t outers, inners; /* choices of each kind; places of the choices: */
     size_t outer[TN_AXES_MOST], inner[TN_AXES_MOST];
     uint64_t outer_count, inner_count; /* combinations; outer_count of a vast space: UINT64_MAX */
+    uint64_t steps_together; /* outer combinations, one behind the other, that differ in settled keys alone */
 
     size_t objectives;
     const tn_quantity *objective[TN_OBJECTIVES_MOST];
@@ -90,6 +91,9 @@ tn_status tn_space_device_names(const tn_space *space, tn_arena *arena, const ch
 /* The weights of all its models are numbered, those of the first model first. */
 size_t tn_space_weights(const tn_space *space);
 const char *tn_space_weight_name(const tn_space *space, size_t number);
+
+/* Whether some of its choices are settled by the search (space/settle.h). */
+bool tn_space_is_settled(const tn_space *space);
 
 /* The design of an outer and an inner combination, and back. In a vast space the outer combination of a listed
  * design is its id; others have none. */

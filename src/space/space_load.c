@@ -3,6 +3,7 @@
 #include "base/search_path.h"
 #include "model/layer_weight.h"
 #include "space/layer_choice.h"
+#include "space/settle.h"
 #include "space/space.h"
 #include "text/schema.h"
 
@@ -14,7 +15,7 @@ typedef struct {
     uint32_t kind;
     const char *name, *model, *device, *error_table, *accuracy_table;
     tn_text_list set;
-    const tn_yaml *choices, *tied, *objectives, *constraints;
+    const tn_yaml *choices, *tied, *settle, *objectives, *constraints;
     tn_caps caps;
     uint64_t hypervolume_samples;
     tn_position model_at, device_at, choices_at, error_table_at, accuracy_table_at;
@@ -34,6 +35,10 @@ static const tn_field space_fields[] = {
     TN_KEY(NODE, space_file, tied,
            "lists of choices of layers that always have the same value, as [[layers.encoder*.query.rank, "
            "layers.encoder*.key.rank]]"),
+    TN_KEY(NODE, space_file, settle,
+           "keys that change no computed value and that the search settles by itself, those in `choices` and "
+           "`set` apart: "
+           "all, or a list of them; default none"),
     TN_KEY(MAPPING, space_file, caps, "how much of the device designs may fill", .sub = &tn_caps_schema),
     TN_KEY(NODE, space_file, constraints,
            "list of conditions beside the caps: mappings, see constraint, or expressions such as bram18 <= "
@@ -61,6 +66,7 @@ void tn_space_document(tn_buffer *out) {
     tn_schema_document(&space_schema, out);
     tn_schema_document(&tn_constraint_schema, out);
     tn_axis_document(out);
+    tn_space_settle_document(out);
 }
 
 static tn_status read_choices(const space_file *file, tn_arena *arena, tn_space *space, tn_error *error) {
@@ -88,26 +94,31 @@ static tn_status read_choices(const space_file *file, tn_arena *arena, tn_space 
         if (space->choices.axis[i].kind == TN_AXIS_DEVICE) space->device_choice = i;
     }
     TN_TRY(tn_layer_choices_tie(file->tied, arena, space, error));
-    return tn_layer_choices_check(space, error);
+    TN_TRY(tn_layer_choices_check(space, error));
+    return tn_space_settle(file->settle, arena, space, error);
 }
 
-/* When a choice takes its place among the outer ones; those of builds have none. */
-static int outer_pass(tn_axis_kind kind) {
-    if (kind == TN_AXIS_BUILD) return -1;
-    return kind <= TN_AXIS_DEVICE ? 0 : kind == TN_AXIS_MODEL_KEY ? 1 : 2;
+/* When a choice takes its place among the outer ones; those of builds have none. Models and devices first, then model keys, so
+ * that models are loaded seldom; settled ones of these last: what such designs have alike is found for them one after the
+ * other. */
+enum { OUTER_PASSES = 4, SETTLED_PASS = 3 };
+static int outer_pass(const tn_axis *axis) {
+    if (axis->kind == TN_AXIS_BUILD) return -1;
+    if (axis->kind != TN_AXIS_MODEL_KEY) return axis->kind <= TN_AXIS_DEVICE ? 0 : 2;
+    return axis->settled ? SETTLED_PASS : 1;
 }
 
 /* Outer and inner places and counts. */
 static tn_status count_designs(const space_file *file, tn_space *space, tn_error *error) {
     bool inner_fits = true;
     TN_TRY(tn_choices_count(&space->choices, file->choices_at, error));
-    space->outer_count = space->inner_count = 1;
+    space->outer_count = space->inner_count = space->steps_together = 1;
     space->laid_most = 10000;
-    /* Models and devices first, then model keys: the model is loaded anew only where one of them changes. */
-    for (int pass = 0; pass < 3; pass++)
+    for (int pass = 0; pass < OUTER_PASSES; pass++)
         for (size_t i = 0; i < space->choices.count; i++)
-            if (outer_pass(space->choices.axis[i].kind) == pass) {
+            if (outer_pass(&space->choices.axis[i]) == pass) {
                 space->outer[space->outers++] = i;
+                if (pass == SETTLED_PASS) space->steps_together *= space->choices.axis[i].count;
                 space->outer_count =
                     space->choices.is_vast ? UINT64_MAX : space->outer_count * space->choices.axis[i].count;
             }

@@ -557,6 +557,28 @@ static void set_build(drawing *picture) {
     }
 }
 
+/* ---- settled keys ---- */
+
+static void draw_settled(drawing *picture) {
+    static const char *const keys[] = {"build.group",        "build.split",
+                                       "build.core_memory",  "build.activation_memory",
+                                       "build.placement",    "build.read_ports",
+                                       "build.buffers",      "build.fusion",
+                                       "build.kernels",      "build.sharing",
+                                       "build.schedule",     "update.when",
+                                       "activations.policy", "flow"};
+    enum { KEYS = sizeof keys / sizeof *keys };
+    uint32_t used = 0, count = 1 + below(picture, 3);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t next = below(picture, KEYS);
+        const bool said = has_choice(picture, keys[next]) || strstr(picture->head.data, keys[next]);
+        if (said || used >> next & 1) continue;
+        tn_buffer_format(&picture->head, "%s%s", used ? ", " : "settle: [", keys[next]);
+        used |= 1u << next;
+    }
+    if (used) tn_buffer_text(&picture->head, "]\n");
+}
+
 /* ---- the rest of the space ---- */
 
 static void add_objectives(drawing *picture) {
@@ -750,6 +772,7 @@ static bool try_to_draw(drawing *picture, const char *folder, tn_arena *arena, t
     set_build(picture);
     add_model_keys(picture);
     tn_buffer_text(&picture->head, "]\n");
+    if (!picture->decomposes && once_in(picture, 3)) draw_settled(picture);
     write_file(folder, "model.yaml", picture->model.data, picture->model.length);
     if (picture->other_model.length)
         write_file(folder, "other.yaml", picture->other_model.data, picture->other_model.length);
