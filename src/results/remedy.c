@@ -157,22 +157,27 @@ static bool may_try(search *state) {
     return may;
 }
 
-static tn_status shortfall(search *state, const tn_priced *priced, double *ratio) {
-    const tn_space *space = state->limits->space;
+tn_status tn_limits_evaluate(const tn_limits *limits, const tn_priced *priced, tn_evaluation *evaluation,
+                             double *ratio, tn_error *error) {
+    const tn_space *space = limits->space;
     const tn_step *step = priced->step;
-    tn_evaluation evaluation = {.price = priced->price,
-                                .parameters = step->parameters,
-                                .macs_per_step = tn_step_macs(step->macs),
-                                .peak_elements = step->peak_elements,
-                                .steps_per_epoch = step->steps_per_epoch,
-                                .error = NAN,
-                                .accuracy = NAN,
-                                .accuracy_deviation = NAN,
-                                .accuracy_interpolated = NAN};
-    if (space)
-        TN_TRY(tn_varied_degrees_of_freedom(space, step, &evaluation.degrees_of_freedom, state->error));
-    *ratio = tn_shortfall(state->limits, &evaluation);
+    *evaluation = (tn_evaluation){.price = priced->price,
+                                  .parameters = step->parameters,
+                                  .macs_per_step = tn_step_macs(step->macs),
+                                  .peak_elements = step->peak_elements,
+                                  .steps_per_epoch = step->steps_per_epoch,
+                                  .error = NAN,
+                                  .accuracy = NAN,
+                                  .accuracy_deviation = NAN,
+                                  .accuracy_interpolated = NAN};
+    if (space) TN_TRY(tn_varied_degrees_of_freedom(space, step, &evaluation->degrees_of_freedom, error));
+    *ratio = tn_shortfall(limits, evaluation);
     return TN_OK;
+}
+
+static tn_status shortfall(search *state, const tn_priced *priced, double *ratio) {
+    tn_evaluation evaluation;
+    return tn_limits_evaluate(state->limits, priced, &evaluation, ratio, state->error);
 }
 
 static tn_status price_changed(search *state, const tn_design *changed, tn_arena *scratch, trial *tried) {
@@ -266,9 +271,8 @@ static tn_status try_build(search *state) {
 
 /* ---- keys of the model ---- */
 
-/* The text of a key of the model file; `usual` where it has none, NULL where it is no scalar. */
-static const char *given_text(const search *state, const char *key, const char *usual) {
-    const tn_yaml *node = tn_model_root(state->given.design.model);
+const char *tn_model_key_text(const tn_model *model, const char *key, const char *usual) {
+    const tn_yaml *node = tn_model_root(model);
     while (node && node->kind == TN_YAML_MAPPING && *key) {
         char part[KEY_MOST];
         size_t length = strcspn(key, ".");
@@ -293,7 +297,7 @@ static tn_status try_keys(search *state) {
         {"precision", "fp32", "bf16"},
     };
     for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
-        const char *given = given_text(state, change[i].key, change[i].usual);
+        const char *given = tn_model_key_text(state->given.design.model, change[i].key, change[i].usual);
         trial tried;
         if (!given || strcmp(given, change[i].value) == 0) continue;
         snprintf(tried.key, sizeof tried.key, "%s", change[i].key);
