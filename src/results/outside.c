@@ -1,6 +1,7 @@
 #include "results/outside.h"
 
 #include "base/interrupt.h"
+#include "model/graph.h"
 #include "model/layer_weight.h"
 #include "results/remedy.h"
 
@@ -151,6 +152,7 @@ static tn_status list_build_key(search *state, const tn_field *field) {
 
 static tn_status list_flows(search *state) {
     tn_model *model = state->given.design.model;
+    if (tn_model_is_dense(model)) return TN_OK; /* whatever its weights say */
     for (size_t i = 0; i < tn_model_weights(model); i++) {
         const tn_model_weight *entry = tn_model_weight_at(model, i);
         char key[KEY_MOST];

@@ -8,7 +8,7 @@
  *   choices of the build (sharing, memories, ..)      every other one
  *   the rank of a weight                              the greatest with which it fits
  *   the flow of a weight                              every other one that takes no search
- *   batch, sequence                                   halved until it fits
+ *   batch, sequence                                   halved until it fits; 1 alone where that does not
  *   format, activations, update, optimizer, precision those that take less memory
  */
 #ifndef TN_RESULTS_REMEDY_H
