@@ -64,6 +64,26 @@ static void stream(const set *distribution, size_t objectives, uint64_t points) 
     tn_archive_free(&archive);
 }
 
+/* The same front of all points at once. */
+static void whole(const set *distribution, size_t objectives, uint64_t points) {
+    tn_archive archive;
+    tn_point *point = NULL;
+    if (TN_ALLOC((size_t)points, &point, NULL) != TN_OK) exit(1);
+    for (uint64_t i = 0; i < points; i++) {
+        point[i].id = i;
+        distribution->draw(point[i].value, objectives);
+    }
+    tn_archive_begin(&archive, objectives);
+    double started = tn_clock_seconds();
+    if (tn_archive_offer_all(&archive, point, (size_t)points, NULL) != TN_OK) exit(1);
+    double seconds = tn_clock_seconds() - started;
+    printf("at once %-10s %zu objectives: %8llu points, front %8zu, %9.3f s, %8.2f us a point\n",
+           distribution->name, objectives, (unsigned long long)points, archive.count, seconds,
+           1e6 * seconds / (double)points);
+    tn_archive_free(&archive);
+    tn_free(point);
+}
+
 static void volume(const set *distribution, size_t objectives, size_t points) {
     double *point = NULL, value;
     if (TN_ALLOC(points * objectives, &point, NULL) != TN_OK) exit(1);
@@ -112,7 +132,9 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
         for (size_t objectives = 3; objectives <= 5; objectives += 2)
             stream(&sets[i], objectives, i == 1 ? points : points / 4);
-    static const size_t sizes[] = {0, 0, 0, 1000, 300, 100};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) whole(&sets[i], 3, i == 1 ? points : points / 4);
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) volume(&sets[i], 3, (size_t)points);
+    static const size_t sizes[] = {0, 0, 0, 1000, 1000, 300};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
         for (size_t objectives = 3; objectives <= 5; objectives++)
             volume(&sets[i], objectives, sizes[objectives]);

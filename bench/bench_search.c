@@ -1,7 +1,8 @@
-/* Times the search on binary trees and caterpillars (bench/trees.csv, closed and with legs) and on every network
- * of the reference data beside the times of the Python tools in its file:
+/* Times the search on binary trees and caterpillars (bench/trees.csv, closed and with legs), on random closed networks of 40
+ * tensors of three indices each, and on every network of the reference data beside the times of the Python tools in its file:
  * the search alone, single thread, outer products on, median of many runs. */
 #include "base/clock.h"
+#include "base/random.h"
 #include "flow/search.h"
 #include "tensor/einsum.h"
 #include "text/csv.h"
@@ -71,6 +72,37 @@ static tn_status time_file(const char *path, tn_error *error) {
     return status;
 }
 
+/* A ring through 40 tensors, and chords that give each one a third index: closed, of degree 3. */
+static tn_status time_closed(uint64_t seed, uint64_t size_most, tn_error *error) {
+    enum { TENSORS = 40, EDGES = 3 * TENSORS / 2 };
+    uint64_t random = seed, size[EDGES];
+    uint32_t edge[TENSORS][3], left[TENSORS], edges = 0;
+    tn_indices tensor[TENSORS];
+    tn_search_result result;
+    tn_arena arena = {0};
+    tn_network network = {.tensors = TENSORS, .indices = EDGES, .index_size = size, .tensor = tensor};
+    for (uint32_t i = 0; i < EDGES; i++) size[i] = 2 + tn_splitmix_below(&random, (uint32_t)size_most - 1);
+    for (uint32_t t = 0; t < TENSORS; t++) {
+        edge[t][0] = edges++;
+        edge[(t + 1) % TENSORS][1] = edge[t][0];
+        left[t] = t;
+        tensor[t] = (tn_indices){3, edge[t]};
+    }
+    for (uint32_t count = TENSORS; count; count--) {
+        uint32_t place = tn_splitmix_below(&random, count), t = left[place];
+        left[place] = left[count - 1];
+        edge[t][2] = edges + (TENSORS - count) / 2;
+    }
+    double start = tn_clock_seconds();
+    tn_status status = tn_search(&network, NULL, &arena, &result, error);
+    if (status == TN_OK)
+        printf("closed, sizes 2 to %-5" PRIu64 " %7d %14" PRIu64 " %8s %8" PRIu64 " %12.1f\n", size_most,
+               TENSORS, result.cost.macs, result.exact ? "yes" : "no", result.work,
+               1e3 * (tn_clock_seconds() - start));
+    tn_arena_free(&arena);
+    return status;
+}
+
 /* The given files; else the trees here and, where it lies beside the source tree, the reference data. */
 int main(int argc, char **argv) {
     static const char *const usual[] = {BENCH_SOURCE_DIR "/bench/trees.csv",
@@ -81,6 +113,8 @@ int main(int argc, char **argv) {
            "tenfold, ms", "opt_einsum dp", "its optimal", "cotengra");
     for (int i = 1; status == TN_OK && i < argc; i++) status = time_file(argv[i], &error);
     for (int i = 0; status == TN_OK && argc == 1 && i < 2; i++) status = time_file(usual[i], &error);
+    for (uint64_t seed = 1; status == TN_OK && argc == 1 && seed <= 6; seed++)
+        status = time_closed(seed, seed % 2 ? 2 : 5, &error);
     if (status == TN_OK) return 0;
     fprintf(stderr, "bench_search: %s\n", error.message);
     return 1;

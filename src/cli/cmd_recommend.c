@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "design/explain.h"
 #include "front/knee.h"
+#include "results/kept_grounds.h"
 #include "results/recommendation.h"
 #include "results/result.h"
 #include "search/evaluator.h"
@@ -110,17 +111,15 @@ static tn_status find_thinned(const tn_result *result, const tn_point *point, ui
 static tn_status grounds_find(const tn_result *result, const char *key, double epsilon, tn_arena *arena,
                               tn_grounds *grounds, tn_error *error) {
     tn_point *point;
-    uint64_t *id, knee = result->recommended[0].id;
+    uint64_t knee = result->recommended[0].id;
     size_t count = result->front_count;
     *grounds = (tn_grounds){.epsilon = epsilon, .front_count = count};
     TN_TRY(tn_result_points(result, arena, &point, error));
     TN_TRY(find_place(result->space, point, count, knee, arena, grounds, error));
     TN_TRY(find_best(result, point, key, arena, grounds, error));
     TN_TRY(find_thinned(result, point, knee, arena, grounds, error));
-    TN_TRY(TN_NEW(arena, count, &id, error));
-    for (size_t i = 0; i < count; i++) id[i] = point[i].id;
     TN_TRY(tn_accuracy_grounds_find(result, point, count, knee, arena, &grounds->accuracy, error));
-    return tn_robustness_of(result->space, id, count, knee, arena, &grounds->robustness, error);
+    return tn_grounds_kept(result, arena, &grounds->robustness, &grounds->outside, error);
 }
 
 /* ---- printing ---- */
@@ -174,6 +173,7 @@ static const tn_column grounds_columns[] = {
     TN_COLUMN_AS("next_nearest", tn_grounds, second, NULL, TN_WHEN(tn_grounds, has_second)),
     TN_COLUMN_AS("next_nearest_distance", tn_grounds, second_distance, NULL, TN_OPTIONAL),
     TN_OBJECT("robustness", tn_grounds, robustness, robustness_record, NULL),
+    TN_OBJECT("outside_the_space", tn_grounds, outside, tn_outside_record, NULL),
     TN_COLUMN_AS("by", tn_grounds, choice, NULL, TN_OPTIONAL),
     TN_ROWS("best", tn_grounds, best, best_count, design_record, NULL),
     TN_COLUMN_AS("thinned_by", tn_grounds, epsilon, NULL, TN_OPTIONAL),
@@ -395,6 +395,7 @@ static tn_status print(const tn_result *result, const tn_explanation *why, const
     print_cost(knee, why, &grounds->accuracy);
     print_limits(result, knee, why);
     TN_TRY(grounds_print(result, grounds, error));
+    tn_outside_print(&grounds->outside);
     print_places(result);
     return TN_OK;
 }

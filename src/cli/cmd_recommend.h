@@ -4,6 +4,7 @@
 #define TN_CLI_CMD_RECOMMEND_H
 
 #include "front/knee.h"
+#include "results/outside.h"
 #include "results/recommendation.h"
 #include "results/result.h"
 #include "results/settled.h"
@@ -47,6 +48,10 @@ void tn_accuracy_grounds_cost(const tn_accuracy_grounds *grounds);
 void tn_accuracy_grounds_firm(const tn_result *result, const tn_accuracy_grounds *grounds);
 void tn_accuracy_grounds_json(const tn_accuracy_grounds *grounds, tn_json *json);
 
+/* What the space left out (results/outside.h): as a section of the text, and in JSON. */
+void tn_outside_print(const tn_outside *outside);
+extern const tn_record tn_outside_record;
+
 typedef struct tn_grounds {
     size_t objectives;
     tn_knee_line *line; /* [objectives] */
@@ -55,6 +60,7 @@ typedef struct tn_grounds {
     uint64_t second; /* the next nearest design */
     double second_distance;
     tn_robustness robustness;
+    tn_outside outside;
     tn_accuracy_grounds accuracy;
     const char *choice; /* key of the choice; NULL: the space has none that sets ranks */
     size_t best_count;

@@ -204,20 +204,39 @@ static bool may_merge(const node *a, const node *b) {
     return a->apart ? takes(b, a) : !b->apart || takes(a, b);
 }
 
+/* The greatest key of a finished set that a tree within the bound merges with the node: whatever the merge takes, it is no
+ * less than what consuming that set adds, so the tree costs at least its key and what the node cost beyond its charges. */
+static uint64_t partner_key_most(const engine *e, const node *own) {
+    uint64_t room = tn_saturating_add(e->bound, own->charged);
+    return own->cost > room ? 0 : room - own->cost;
+}
+
+/* What the merge of two finished sets spans, whose sizes fit 64 bits. */
+static uint64_t merge_elements(const tn_problem *problem, uint64_t a, uint64_t b, uint64_t shared) {
+    uint64_t product = 1;
+    for (; shared; shared &= shared - 1) product *= problem->size[__builtin_ctzll(shared)];
+    return tn_saturating_mul(a / product, b);
+}
+
 /* Pairs a set of a plain network with the finished sets that lie behind the group, and behind none that came
  * before it. */
 static tn_status pair_over(engine *e, uint32_t number, uint32_t group) {
-    uint64_t set = e->node[number].set,
-             before = inner_groups(e, &e->node[number]) & (((uint64_t)1 << group) - 1);
-    bool other = !tn_neighbours_side(e->problem, group, set);
-    for (uint32_t i = e->neighbours.head[group][other]; i != TN_NEIGHBOUR_NONE;
-         i = e->neighbours.item[i].next) {
-        const tn_neighbour *item = &e->neighbours.item[i];
-        e->work++;
-        if (item->set & set) continue;
-        const node *own = &e->node[number], *theirs = &e->node[item->node];
-        if (!(theirs->open & before) && may_merge(own, theirs)) TN_TRY(offer(e, number, item->node));
+    const uint64_t set = e->node[number].set, open = e->node[number].open, size = e->node[number].size,
+                   most = partner_key_most(e, &e->node[number]),
+                   before = inner_groups(e, &e->node[number]) & (((uint64_t)1 << group) - 1);
+    const bool apart = e->node[number].apart, other = !tn_neighbours_side(e->problem, group, set);
+    const tn_neighbour_list *list = &e->neighbours.list[group][other];
+    uint32_t i = 0;
+    for (; i < list->count && list->item[i].key <= most; i++) {
+        const tn_neighbour *item = &list->item[i];
+        if (item->set & set || item->open & before) continue;
+        if (tn_saturating_add(item->beyond, tn_greatest(size, item->size)) > most) continue;
+        uint64_t merge = merge_elements(e->problem, size, item->size, open & item->open);
+        if (tn_saturating_add(item->beyond, merge) > most) continue;
+        if ((apart || item->apart) && !may_merge(&e->node[number], &e->node[item->node])) continue;
+        TN_TRY(offer(e, number, item->node));
     }
+    e->work += i;
     return TN_OK;
 }
 
@@ -293,13 +312,18 @@ static tn_status pair_by_lemma(engine *e, uint32_t number) {
     return TN_OK;
 }
 
+/* Behind all that are no larger. */
 static void list_inner(engine *e, uint32_t number) {
-    uint32_t place = e->inners++;
-    while (place && e->node[e->inner[place - 1]].size > e->node[number].size) {
-        e->inner[place] = e->inner[place - 1];
-        place--;
+    uint32_t low = 0, high = e->inners++;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (e->node[e->inner[middle]].size > e->node[number].size)
+            high = middle;
+        else
+            low = middle + 1;
     }
-    e->inner[place] = number;
+    memmove(&e->inner[low + 1], &e->inner[low], (e->inners - 1 - low) * sizeof *e->inner);
+    e->inner[low] = number;
 }
 
 static bool is_inner(const engine *e, uint32_t number) {
@@ -307,7 +331,14 @@ static bool is_inner(const engine *e, uint32_t number) {
 }
 
 static tn_status list_plainly(engine *e, uint32_t number) {
-    tn_neighbour item = {.set = e->node[number].set, .node = number};
+    const node *own = &e->node[number];
+    tn_neighbour item = {.set = own->set,
+                         .open = own->open,
+                         .key = tn_saturating_add(own->cost, own->ahead),
+                         .beyond = tn_saturating_add(own->cost, e->remaining.total) - own->charged,
+                         .size = own->size,
+                         .node = number,
+                         .apart = own->apart};
     if (is_inner(e, number)) list_inner(e, number);
     return tn_neighbours_add(&e->neighbours, e->problem, item, listed_groups(e, number), e->arena, e->error);
 }
@@ -395,19 +426,27 @@ static void keep_tree(const engine *e, tn_merge *merge, tn_exact_result *result)
     write_merges(e, e->full, &next, merge);
 }
 
-/* Without outer products first, which bounds what they may cost; then with them, if any is left a chance. */
-static tn_status search(engine *e, const tn_exact_options *options, tn_merge *merge,
-                        tn_exact_result *result) {
-    TN_TRY(run(e, &result->level, &result->complete));
-    keep_tree(e, merge, result);
-    if (options->no_outer || (result->complete && e->plain && !any_outer_by_lemma(e))) return TN_OK;
-    bool found = e->full != NONE;
-    e->bound = found ? result->cost : UINT64_MAX - 1;
-    e->work_most = options->work_most;
-    reset(e, e->plain ? OUTER_BY_LEMMA : OUTER_ALWAYS);
+static tn_status search_once(engine *e, tn_merge *merge, tn_exact_result *result) {
     TN_TRY(run(e, &result->level, &result->complete));
     keep_tree(e, merge, result);
     return TN_OK;
+}
+
+/* Without outer products first, which bounds what they may cost; then with them, if any is left a chance. A known tree
+ * bounds them already. */
+static tn_status search(engine *e, const tn_exact_options *options, tn_merge *merge,
+                        tn_exact_result *result) {
+    const outer_rule outer = e->plain ? OUTER_BY_LEMMA : OUTER_ALWAYS;
+    if (options->known) {
+        e->bound = options->known < e->bound ? options->known : e->bound;
+        e->outer = options->no_outer ? OUTER_NEVER : outer;
+        return search_once(e, merge, result);
+    }
+    TN_TRY(search_once(e, merge, result));
+    if (options->no_outer || (result->complete && e->plain && !any_outer_by_lemma(e))) return TN_OK;
+    e->work_most = options->work_most;
+    reset(e, outer);
+    return search_once(e, merge, result);
 }
 
 tn_status tn_exact_search(const tn_problem *problem, const tn_exact_options *options, tn_arena *arena,
@@ -420,7 +459,8 @@ tn_status tn_exact_search(const tn_problem *problem, const tn_exact_options *opt
                 .full = NONE,
                 .bound = UINT64_MAX - 1,
                 /* Most is kept for outer products. */
-                .work_most = options->no_outer ? options->work_most : options->work_most / 4};
+                .work_most =
+                    options->no_outer || options->known ? options->work_most : options->work_most / 4};
     uint32_t memory = options->memory < 1 ? 1 : options->memory > MEMORY_MOST ? MEMORY_MOST : options->memory;
     e.nodes_most = memory * NODES_MOST;
     e.links_most = memory * LINKS_MOST;

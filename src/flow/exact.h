@@ -21,6 +21,7 @@
 typedef struct tn_exact_options {
     bool no_outer;
     const tn_pricing *pricing; /* NULL: MACs */
+    uint64_t known;            /* what some tree costs, which makes the search faster; 0: nothing is known */
     uint64_t work_most;
     uint32_t memory; /* how many times the usual number of sets may be kept, up to 4; 0: 1 */
 } tn_exact_options;

@@ -78,19 +78,25 @@ static inline uint64_t tn_problem_open(const tn_problem *problem, uint64_t unite
 
 /* Finished sets of a plain network (tn_problem_is_plain), found by the index that leads to them. Internal to
  * the room. Each inner group is on two tensors, so what a set can merge with over a group holds the other
- * tensor and has the group open too: one list per group and side. */
+ * tensor and has the group open too: one list per group and side, in the order in which sets were finished. */
 
 typedef struct tn_neighbour {
-    uint64_t set;
-    uint32_t node, next; /* next in the same list, TN_NEIGHBOUR_NONE at its end */
+    uint64_t set, open;
+    uint64_t key;    /* what the set was finished at: never falls along a list */
+    uint64_t beyond; /* the least that a tree costs with it, but for what consuming it adds */
+    uint64_t size;
+    uint32_t node;
+    bool apart; /* an outer product */
 } tn_neighbour;
 
-#define TN_NEIGHBOUR_NONE UINT32_MAX
-
-typedef struct tn_neighbours {
+typedef struct tn_neighbour_list {
     uint32_t count, capacity;
     tn_neighbour *item;
-    uint32_t head[TN_PROBLEM_GROUPS][2]; /* [group][the set holds the later of its two tensors] */
+} tn_neighbour_list;
+
+typedef struct tn_neighbours {
+    uint32_t count;                               /* in all lists */
+    tn_neighbour_list list[TN_PROBLEM_GROUPS][2]; /* [group][the set holds the later of its two tensors] */
 } tn_neighbours;
 
 /* Empties all lists, keeps the memory. */

@@ -10,8 +10,10 @@
 #include <string.h>
 
 static const uint64_t USUAL_WORK = 5000000000; /* a few seconds */
+static const uint64_t QUICK_WORK =
+    1 << 22; /* some ten milliseconds, about what the anytime rounds that follow take */
 static const uint64_t DEFAULT_SEED = 1;
-enum { ANYTIME_ROUNDS = 8 };
+enum { ANYTIME_ROUNDS = 8, QUICK_ROUNDS = 2 };
 
 /* options NULL: defaults. Ended with search_state_end also where it failed. */
 static tn_status search_state_begin(tn_search_state *state, const tn_network *network,
@@ -133,16 +135,20 @@ static tn_status offer_round(void *user, const tn_tree *tree, tn_error *error) {
     return search_state_offer(c->state, tree->merge, c->best);
 }
 
-/* Anytime rounds that sum `goal`, each offered to *best. */
-static tn_status search_state_climb(tn_search_state *state, tn_anytime_goal goal, tn_search_result *best) {
+/* So many anytime rounds that sum `goal`, each offered to *best. */
+static tn_status climb_rounds(tn_search_state *state, tn_anytime_goal goal, uint64_t rounds,
+                              tn_search_result *best) {
     climb c = {state, best};
-    uint64_t rounds = (uint64_t)ANYTIME_ROUNDS * state->options.effort;
     tn_anytime_options options = {.goal = goal,
                                   .no_outer = state->options.no_outer,
                                   .pricing = &state->options.pricing,
                                   .seed = state->options.seed,
                                   .rounds = rounds};
     return tn_anytime_search(state->network, &options, offer_round, &c, state->error);
+}
+
+static tn_status search_state_climb(tn_search_state *state, tn_anytime_goal goal, tn_search_result *best) {
+    return climb_rounds(state, goal, (uint64_t)ANYTIME_ROUNDS * state->options.effort, best);
 }
 
 /* Every tree there is (flow/search.h). Trees over the first k tensors become trees over k+1 by putting tensor
@@ -513,15 +519,30 @@ static tn_status raise_by_cuts(tn_search_state *state, uint64_t *bound, uint64_t
     return TN_OK;
 }
 
-tn_status tn_search_least_macs(tn_search_state *state, tn_search_result *result) {
+/* The exact search, a little of it at first; what takes longer is bounded by the best of a few anytime rounds, for most
+ * of what a search keeps and pairs costs more than a good tree. */
+static tn_status search_exactly(tn_search_state *state, tn_merge *merge, tn_exact_result *exact,
+                                tn_search_result *result) {
+    const uint64_t most = state->options.work_most;
     tn_exact_options options = {.no_outer = state->options.no_outer,
-                                .work_most = state->options.work_most,
+                                .work_most = most < QUICK_WORK ? most : QUICK_WORK,
                                 .memory = state->options.effort};
+    TN_TRY(tn_exact_search(&state->problem, &options, &state->scratch, merge, exact, state->error));
+    result->work = exact->work;
+    if (exact->complete || most <= QUICK_WORK || tn_interrupted()) return TN_OK;
+    TN_TRY(climb_rounds(state, TN_ANYTIME_MACS, QUICK_ROUNDS, result));
+    options.work_most = most;
+    options.known = result->found ? result->cost.macs : 0;
+    tn_arena_reset(&state->scratch);
+    TN_TRY(tn_exact_search(&state->problem, &options, &state->scratch, merge, exact, state->error));
+    result->work += exact->work;
+    return TN_OK;
+}
+
+tn_status tn_search_least_macs(tn_search_state *state, tn_search_result *result) {
     tn_exact_result exact = {0};
     tn_merge merge[TN_PROBLEM_TENSORS];
-    if (state->fits)
-        TN_TRY(tn_exact_search(&state->problem, &options, &state->scratch, merge, &exact, state->error));
-    result->work = exact.work;
+    if (state->fits) TN_TRY(search_exactly(state, merge, &exact, result));
     if (exact.complete) {
         if (!exact.found) return none_found(state, true);
         TN_TRY(search_state_result(state, merge, result));

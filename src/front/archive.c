@@ -1,6 +1,8 @@
 #include "front/archive.h"
 
 #include "base/memory.h"
+#include "front/knee.h"
+#include "front/staircase.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -393,18 +395,156 @@ void tn_archive_points(const tn_archive *archive, tn_point *points) {
     if (count) qsort(points, count, sizeof *points, by_id);
 }
 
+/* ---- many points at once: by sorting ---- */
+
+enum { SORT_OBJECTIVES = 3, SORT_LEAST = 64, SORT_SHARE = 16 };
+
+/* A point to be sorted; what it has no value for is 0. */
+typedef struct {
+    double value[SORT_OBJECTIVES];
+    uint64_t id;
+    size_t place; /* among all */
+} sorted;
+
+static int by_values(const void *a, const void *b) {
+    const sorted *x = a, *y = b;
+    for (size_t k = 0; k < SORT_OBJECTIVES; k++)
+        if (x->value[k] != y->value[k]) return x->value[k] < y->value[k] ? -1 : 1;
+    if (x->id != y->id) return x->id < y->id ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+/* A point's place in the sweep, and its second value. */
+typedef struct {
+    double second;
+    size_t turn;
+} ranked;
+
+static int by_second(const void *a, const void *b) {
+    const ranked *x = a, *y = b;
+    return tn_value_order(x->second, x->turn, y->second, y->turn);
+}
+
+/* Whether sorting takes less than one offer after the other. */
+static bool sorts(const tn_archive *archive, size_t count) {
+    return archive->objectives <= SORT_OBJECTIVES && count >= SORT_LEAST &&
+           count >= archive->count / SORT_SHARE;
+}
+
+/* kept[place] of the points, in the order of a sweep, that none before covers: a step of the staircase of the other two
+ * values, no further along and no higher. Equal points come by their ids, the lowest first. */
+static void sweep(const sorted *order, const ranked *rank, size_t *step, size_t count, tn_staircase *stairs,
+                  bool *kept) {
+    for (size_t i = 0; i < count; i++) step[rank[i].turn] = i;
+    for (size_t turn = 0; turn < count; turn++) {
+        const double height = order[turn].value[2];
+        const size_t before = tn_stair_before(stairs, step[turn]);
+        kept[order[turn].place] = before == TN_STAIR_NONE || stairs->height[before] > height;
+        if (!kept[order[turn].place]) continue;
+        for (size_t next;
+             (next = tn_stair_from(stairs, step[turn])) != TN_STAIR_NONE && stairs->height[next] >= height;)
+            tn_stair_drop(stairs, next);
+        tn_stair_put(stairs, step[turn], height);
+    }
+}
+
+/* kept[count]: of up to three objectives, the points of their front. */
+static tn_status sift(const tn_point *point, size_t count, size_t objectives, bool *kept, tn_error *error) {
+    tn_staircase stairs = {.places = 0};
+    sorted *order = NULL;
+    ranked *rank = NULL;
+    size_t *step = NULL;
+    tn_status status = tn_staircase_new(count, &stairs, error);
+    if (status == TN_OK) status = TN_ALLOC(count, &order, error);
+    if (status == TN_OK) status = TN_ALLOC(count, &rank, error);
+    if (status == TN_OK) status = TN_ALLOC(count, &step, error);
+    if (status == TN_OK) {
+        for (size_t i = 0; i < count; i++) {
+            order[i] = (sorted){.id = point[i].id, .place = i};
+            memcpy(order[i].value, point[i].value, objectives * sizeof *point[i].value);
+        }
+        qsort(order, count, sizeof *order, by_values);
+        for (size_t i = 0; i < count; i++) rank[i] = (ranked){order[i].value[1], i};
+        qsort(rank, count, sizeof *rank, by_second);
+        sweep(order, rank, step, count, &stairs, kept);
+    }
+    tn_free(order);
+    tn_free(rank);
+    tn_free(step);
+    tn_staircase_free(&stairs);
+    return status;
+}
+
+/* Puts in the kept points from `begin` on, of a front, in an order without runs: neighbours that come one after the other
+ * would make long branches. */
+static tn_status plant(tn_archive *archive, const tn_point *point, const bool *kept, size_t begin, size_t end,
+                       tn_error *error) {
+    const size_t count = end - begin;
+    size_t stride = (size_t)(0.6180339887498949 * (double)count) | 1;
+    for (size_t a = count, b = stride; b;) { /* greatest common divisor */
+        const size_t rest = a % b;
+        a = b;
+        b = rest;
+        if (b == 0 && a != 1) { /* they share one: the next stride */
+            stride += 2;
+            a = count;
+            b = stride;
+        }
+    }
+    for (size_t i = 0, place = 0; i < count; i++, place = (place + stride) % count)
+        if (kept[begin + place])
+            TN_TRY(insert(archive, point[begin + place].value, point[begin + place].id, error));
+    return TN_OK;
+}
+
+/* The front of the archive's points and these, by sorting. *source, where it is not NULL, is left with those of them that
+ * entered. */
+static tn_status merge(tn_archive *archive, const tn_point *fresh, size_t count, tn_archive *source,
+                       tn_error *error) {
+    const size_t old = archive->count, all = old + count;
+    tn_point *point = NULL;
+    bool *kept = NULL;
+    tn_status status = TN_ALLOC(all, &point, error);
+    if (status == TN_OK) status = TN_ALLOC(all, &kept, error);
+    if (status == TN_OK) {
+        if (old) list(archive, archive->root, point);
+        memcpy(point + old, fresh, count * sizeof *fresh);
+        status = sift(point, all, archive->objectives, kept, error);
+    }
+    if (status == TN_OK) {
+        tn_archive_clear(archive);
+        status = plant(archive, point, kept, 0, all, error);
+    }
+    if (status == TN_OK && source) status = plant(source, point, kept, old, all, error);
+    tn_free(point);
+    tn_free(kept);
+    return status;
+}
+
+tn_status tn_archive_offer_all(tn_archive *archive, const tn_point *point, size_t count, tn_error *error) {
+    if (sorts(archive, count)) return merge(archive, point, count, NULL, error);
+    for (size_t i = 0; i < count; i++) TN_TRY(tn_archive_offer(archive, &point[i], error));
+    return TN_OK;
+}
+
+static tn_status absorb_one_by_one(tn_archive *archive, const tn_point *point, size_t count,
+                                   tn_archive *source, tn_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        bool entered;
+        TN_TRY(offer(archive, &point[i], &entered, error));
+        if (entered) TN_TRY(insert(source, point[i].value, point[i].id, error));
+    }
+    return TN_OK;
+}
+
 tn_status tn_archive_absorb(tn_archive *archive, tn_archive *source, tn_error *error) {
     tn_point *point = NULL;
     size_t count = source->count;
     TN_TRY(TN_ALLOC(count, &point, error));
     if (source->root != NONE) list(source, source->root, point);
     tn_archive_clear(source);
-    tn_status status = TN_OK;
-    for (size_t i = 0; status == TN_OK && i < count; i++) {
-        bool entered;
-        status = offer(archive, &point[i], &entered, error);
-        if (status == TN_OK && entered) status = insert(source, point[i].value, point[i].id, error);
-    }
+    tn_status status = sorts(archive, count) ? merge(archive, point, count, source, error)
+                                             : absorb_one_by_one(archive, point, count, source, error);
     tn_free(point);
     return status;
 }

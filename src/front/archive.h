@@ -42,6 +42,8 @@ void tn_archive_free(tn_archive *archive);
 
 /* Takes the point in if none dominates or duplicates it, and drops those that it dominates. */
 tn_status tn_archive_offer(tn_archive *archive, const tn_point *point, tn_error *error);
+/* As an offer of each of them. Many points of up to three objectives are sorted and swept over, O(n log n). */
+tn_status tn_archive_offer_all(tn_archive *archive, const tn_point *point, size_t count, tn_error *error);
 /* True if some point is at most `value` in every objective. */
 bool tn_archive_covers(tn_archive *archive, const double *value);
 /* True if an offer of the point would change nothing; then so would one of any point of that id that is nowhere less. */

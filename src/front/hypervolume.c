@@ -3,6 +3,8 @@
 #include "base/guard.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "front/knee.h"
+#include "front/staircase.h"
 
 #include <gsl/gsl_qrng.h>
 #include <math.h>
@@ -10,9 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Points as they are taken apart, one set for each number of axes left: room[axes] holds count x axes values. */
+/* A point's place in the order of the first axis. */
 typedef struct {
-    double *room[TN_WFG_AXES_MOST + 1];
+    double first;
+    size_t point;
+} ranked;
+
+/* Points as they are taken apart, one set for each number of axes left: room[axes] holds count x axes values. Three axes are
+ * swept over: along[place] is the first value there, step[point] the place. */
+typedef struct {
+    double *room[TN_WFG_AXES_MOST + 1], *along;
+    ranked *rank;
+    size_t *step;
+    tn_staircase stairs;
 } sets;
 
 static int compare_last(const double *a, const double *b, size_t axes) {
@@ -76,12 +88,56 @@ static double wfg_area(const double *point, size_t count) {
     return sum;
 }
 
+static int by_first_axis(const void *a, const void *b) {
+    const ranked *x = a, *y = b;
+    return tn_value_order(x->first, x->point, y->first, y->point);
+}
+
+/* What a point of two axes adds to the area below the staircase, which it enters; 0 where a step covers it. */
+static double widen_area(sets *subsets, size_t step, double height) {
+    tn_staircase *stairs = &subsets->stairs;
+    const size_t before = tn_stair_before(stairs, step);
+    double above = before == TN_STAIR_NONE ? 1 : stairs->height[before], begin = subsets->along[step],
+           sum = 0;
+    if (before != TN_STAIR_NONE && above <= height) return 0;
+    for (;;) {
+        const size_t next = tn_stair_from(stairs, step);
+        const double end = next == TN_STAIR_NONE ? 1 : subsets->along[next];
+        sum += (end - begin) * (above - height);
+        if (next == TN_STAIR_NONE || stairs->height[next] < height) break;
+        above = stairs->height[next];
+        begin = end;
+        tn_stair_drop(stairs, next);
+    }
+    tn_stair_put(stairs, step, height);
+    return sum;
+}
+
+/* Three axes, points sorted by the last, the worst first: the area that those so far cover, times how far it is to the
+ * next. */
+static double wfg_sweep(sets *subsets, const double *point, size_t count) {
+    double sum = 0, area = 0;
+    for (size_t i = 0; i < count; i++) subsets->rank[i] = (ranked){point[3 * i], i};
+    qsort(subsets->rank, count, sizeof *subsets->rank, by_first_axis);
+    for (size_t i = 0; i < count; i++) {
+        subsets->along[i] = subsets->rank[i].first;
+        subsets->step[subsets->rank[i].point] = i;
+    }
+    tn_staircase_reset(&subsets->stairs, count);
+    for (size_t i = count; i-- > 0;) {
+        area += widen_area(subsets, subsets->step[i], point[3 * i + 1]);
+        sum += area * ((i ? point[3 * i - 1] : 1) - point[3 * i + 2]);
+    }
+    return sum;
+}
+
 static double volume_of(sets *subsets, size_t count, size_t axes) {
     double *point = subsets->room[axes], sum = 0;
     if (count == 0) return 0;
     qsort(point, count, axes * sizeof *point, orders[axes]);
     if (axes == 1) return 1 - point[count - 1];
     if (axes == 2) return wfg_area(point, count);
+    if (axes == 3) return wfg_sweep(subsets, point, count);
     for (size_t i = 0; i < count; i++) {
         const double *own = point + i * axes;
         double *limited = subsets->room[axes - 1], inside = 1;
@@ -100,9 +156,12 @@ static double volume_of(sets *subsets, size_t count, size_t axes) {
 }
 
 tn_status tn_wfg_volume(const double *point, size_t count, size_t axes, double *volume, tn_error *error) {
-    sets subsets = {{NULL}};
+    sets subsets = {.along = NULL};
     size_t inside = 0;
-    tn_status status = TN_OK;
+    tn_status status = tn_staircase_new(count, &subsets.stairs, error);
+    if (status == TN_OK) status = TN_ALLOC(count, &subsets.along, error);
+    if (status == TN_OK) status = TN_ALLOC(count, &subsets.rank, error);
+    if (status == TN_OK) status = TN_ALLOC(count, &subsets.step, error);
     for (size_t k = 1; status == TN_OK && k <= axes; k++)
         status = TN_ALLOC(count * k, &subsets.room[k], error);
     for (size_t i = 0; status == TN_OK && i < count; i++) {
@@ -110,15 +169,20 @@ tn_status tn_wfg_volume(const double *point, size_t count, size_t axes, double *
         for (size_t k = 0; k < axes; k++) counts &= point[i * axes + k] < 1;
         if (counts) memcpy(subsets.room[axes] + axes * inside++, point + i * axes, axes * sizeof *point);
     }
-    if (status == TN_OK) *volume = volume_of(&subsets, keep_best(subsets.room[axes], inside, axes), axes);
+    if (status == TN_OK && axes > 3) inside = keep_best(subsets.room[axes], inside, axes);
+    if (status == TN_OK) *volume = volume_of(&subsets, inside, axes);
     for (size_t k = 1; k <= axes; k++) tn_free(subsets.room[k]);
+    tn_free(subsets.along);
+    tn_free(subsets.rank);
+    tn_free(subsets.step);
+    tn_staircase_free(&subsets.stairs);
     return status;
 }
 
 enum { SAMPLES_PER_LOOK = 65536 };
 
 /* Points up to which the exact volume takes less than about a tenth of a second, by axes. */
-static const size_t exact_most[] = {0, 0, 0, 1000, 300, 100};
+static const size_t exact_most[] = {0, 0, 0, 1000000, 2000, 500};
 
 /* The front in the unit cube: point[i * axes + j] in 0..1, without the axes on which all points agree. */
 typedef struct {

@@ -16,8 +16,9 @@
 
 /* The exact hypervolume of a front in the unit cube: the algorithm of L. While, L. Bradstreet, L. Barone, A fast way of
  * calculating exact hypervolumes, IEEE Transactions on Evolutionary Computation 16(1), 2012 (WFG), with points taken
- * from the worst in the last objective on, so that each exclusive part has one objective less. Time grows with the
- * number of points to the power of the number of axes less one, in the worst case. */
+ * from the worst in the last objective on, so that each exclusive part has one objective less, down to three, which are swept
+ * over (front/staircase.h) in O(n log n). Beyond, time grows with the number of points to the power of the number of axes
+ * less two, in the worst case. */
 
 enum { TN_WFG_AXES_MOST = 8 };
 

@@ -5,6 +5,7 @@
 
 /* A node of a treap: ordered by end, then slot; a heap by rank. */
 typedef struct tn_gap {
+    uint64_t rank;
     uint32_t start, end, slot;
     const struct tn_gap *least; /* of the least slot in this subtree */
     struct tn_gap *left, *right;
@@ -14,8 +15,8 @@ typedef struct tn_gap {
 
 /* Heap order, as good as random: equal gaps have equal ranks, so that a treap's form depends on nothing else.
  */
-static uint64_t rank(const gap *node) {
-    uint64_t mixed = ((uint64_t)node->end << 32 | node->slot) + UINT64_C(0x9e3779b97f4a7c15);
+static uint64_t rank_of(uint32_t end, uint32_t slot) {
+    uint64_t mixed = ((uint64_t)end << 32 | slot) + UINT64_C(0x9e3779b97f4a7c15);
     mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
     return mixed ^ mixed >> 31;
@@ -53,7 +54,7 @@ static void split(gap *tree, const gap *node, gap **left, gap **right) {
 
 static gap *join(gap *left, gap *right) {
     if (!left || !right) return left ? left : right;
-    gap *top = rank(left) > rank(right) ? left : right;
+    gap *top = left->rank > right->rank ? left : right;
     if (top == left)
         left->right = join(left->right, right);
     else
@@ -63,10 +64,9 @@ static gap *join(gap *left, gap *right) {
 }
 
 static void insert(gap **tree, gap *node) {
-    if (*tree && rank(*tree) >= rank(node)) {
-        insert(precedes(node, *tree) ? &(*tree)->left : &(*tree)->right, node);
-        settle(*tree);
-        return;
+    while (*tree && (*tree)->rank >= node->rank) {
+        (*tree)->least = lesser((*tree)->least, node);
+        tree = precedes(node, *tree) ? &(*tree)->left : &(*tree)->right;
     }
     split(*tree, node, &node->left, &node->right);
     settle(node);
@@ -119,13 +119,14 @@ static uint32_t lowest_bit(uint32_t number) {
 }
 
 static tn_status add(tn_gaps *gaps, uint32_t start, uint32_t end, uint32_t slot, tn_error *error) {
+    const uint64_t rank = rank_of(end, slot);
     for (uint32_t i = starts_until(gaps, start); i <= gaps->starts; i += lowest_bit(i)) {
         gap *node = gaps->spare;
         if (node)
             gaps->spare = node->left;
         else
             TN_TRY(TN_NEW(gaps->arena, 1, &node, error));
-        *node = (gap){.start = start, .end = end, .slot = slot};
+        *node = (gap){.rank = rank, .start = start, .end = end, .slot = slot};
         insert(&gaps->tree[i], node);
     }
     return TN_OK;

@@ -74,15 +74,17 @@ static tn_status take_front(const tn_space *space, const designs *found, placed 
         TN_TRY(
             tn_choices_id_of(&space->choices, found->digit + i * space->choices.count, &order[i].id, error));
     }
+    tn_point *point = NULL;
+    TN_TRY(TN_ALLOC(found->count, &point, error));
     qsort(order, found->count, sizeof *order, by_id);
     for (size_t i = 0; i < found->count; i++) {
-        tn_point point;
         known[i] = found->evaluation[order[i].index];
-        tn_space_point(space, &known[i], order[i].id, &point);
-        TN_TRY(tn_archive_offer(&outcome->front, &point, error));
+        tn_space_point(space, &known[i], order[i].id, &point[i]);
     }
     outcome->known = known;
-    return TN_OK;
+    tn_status status = tn_archive_offer_all(&outcome->front, point, found->count, error);
+    tn_free(point);
+    return status;
 }
 
 /* *outcome says all but its front. */

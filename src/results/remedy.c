@@ -2,6 +2,7 @@
 
 #include "base/interrupt.h"
 #include "front/knee.h"
+#include "model/graph.h"
 #include "model/layer_weight.h"
 #include "search/evaluator.h"
 
@@ -107,7 +108,7 @@ typedef struct {
     const tn_limits *limits;
     tn_program_cache *cache;
     tn_priced given;
-    tn_arena *arena;
+    tn_arena *arena, scratch; /* of one trial after the other */
     tn_remedies *out;
     tn_error *error;
 } search;
@@ -159,22 +160,27 @@ static bool may_try(search *state) {
     return may;
 }
 
-static tn_status shortfall(search *state, const tn_priced *priced, double *ratio) {
-    const tn_space *space = state->limits->space;
+tn_status tn_limits_evaluate(const tn_limits *limits, const tn_priced *priced, tn_evaluation *evaluation,
+                             double *ratio, tn_error *error) {
+    const tn_space *space = limits->space;
     const tn_step *step = priced->step;
-    tn_evaluation evaluation = {.price = priced->price,
-                                .parameters = step->parameters,
-                                .macs_per_step = tn_step_macs(step->macs),
-                                .peak_elements = step->peak_elements,
-                                .steps_per_epoch = step->steps_per_epoch,
-                                .error = NAN,
-                                .accuracy = NAN,
-                                .accuracy_deviation = NAN,
-                                .accuracy_interpolated = NAN};
-    if (space)
-        TN_TRY(tn_varied_degrees_of_freedom(space, step, &evaluation.degrees_of_freedom, state->error));
-    *ratio = tn_shortfall(state->limits, &evaluation);
+    *evaluation = (tn_evaluation){.price = priced->price,
+                                  .parameters = step->parameters,
+                                  .macs_per_step = tn_step_macs(step->macs),
+                                  .peak_elements = step->peak_elements,
+                                  .steps_per_epoch = step->steps_per_epoch,
+                                  .error = NAN,
+                                  .accuracy = NAN,
+                                  .accuracy_deviation = NAN,
+                                  .accuracy_interpolated = NAN};
+    if (space) TN_TRY(tn_varied_degrees_of_freedom(space, step, &evaluation->degrees_of_freedom, error));
+    *ratio = tn_shortfall(limits, evaluation);
     return TN_OK;
+}
+
+static tn_status shortfall(search *state, const tn_priced *priced, double *ratio) {
+    tn_evaluation evaluation;
+    return tn_limits_evaluate(state->limits, priced, &evaluation, ratio, state->error);
 }
 
 static tn_status price_changed(search *state, const tn_design *changed, tn_arena *scratch, trial *tried) {
@@ -188,16 +194,16 @@ static tn_status price_changed(search *state, const tn_design *changed, tn_arena
 /* The design with the trial's change. What is no price is told by tried->priced; only a lack of memory and an interruption
  * fail. */
 static tn_status price_trial(search *state, trial *tried) {
-    tn_arena scratch = {0};
     tn_design changed;
     char text[KEY_MOST + VALUE_MOST + 2];
     const char *const set[] = {text};
     tried->priced = false;
     if (!may_try(state)) return TN_OK;
+    tn_arena_reset(&state->scratch);
     snprintf(text, sizeof text, "%s=%s", tried->key, tried->value);
-    tn_status status = tn_design_change(&state->given.design, set, 1, &scratch, &changed, state->error);
-    if (status == TN_OK) status = price_changed(state, &changed, &scratch, tried);
-    tn_arena_free(&scratch);
+    tn_status status =
+        tn_design_change(&state->given.design, set, 1, &state->scratch, &changed, state->error);
+    if (status == TN_OK) status = price_changed(state, &changed, &state->scratch, tried);
     tried->priced = status == TN_OK;
     return status == TN_MEMORY || status == TN_INTERRUPTED ? status : TN_OK;
 }
@@ -268,9 +274,8 @@ static tn_status try_build(search *state) {
 
 /* ---- keys of the model ---- */
 
-/* The text of a key of the model file; `usual` where it has none, NULL where it is no scalar. */
-static const char *given_text(const search *state, const char *key, const char *usual) {
-    const tn_yaml *node = tn_model_root(state->given.design.model);
+const char *tn_model_key_text(const tn_model *model, const char *key, const char *usual) {
+    const tn_yaml *node = tn_model_root(model);
     while (node && node->kind == TN_YAML_MAPPING && *key) {
         char part[KEY_MOST];
         size_t length = strcspn(key, ".");
@@ -295,7 +300,7 @@ static tn_status try_keys(search *state) {
         {"precision", "fp32", "bf16"},
     };
     for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
-        const char *given = given_text(state, change[i].key, change[i].usual);
+        const char *given = tn_model_key_text(state->given.design.model, change[i].key, change[i].usual);
         trial tried;
         if (!given || strcmp(given, change[i].value) == 0) continue;
         snprintf(tried.key, sizeof tried.key, "%s", change[i].key);
@@ -306,20 +311,36 @@ static tn_status try_keys(search *state) {
     return TN_OK;
 }
 
+static tn_status price_size(search *state, uint64_t value, trial *tried) {
+    snprintf(tried->value, sizeof tried->value, "%" PRIu64, value);
+    tried->ratio = INFINITY;
+    return price_trial(state, tried);
+}
+
+/* Of one that has a price without fitting at 1 no greater one fits; else halves until one does. */
+static tn_status try_size(search *state, uint64_t given, trial *tried) {
+    if (given == 1) return TN_OK;
+    TN_TRY(price_size(state, 1, tried));
+    const trial least = *tried;
+    if (least.priced && least.ratio > 1) return keep(state, &least);
+    for (uint64_t value = given / 2; value > 1; value /= 2) {
+        TN_TRY(price_size(state, value, tried));
+        TN_TRY(keep(state, tried));
+        if (tried->priced && tried->ratio <= 1) return TN_OK;
+    }
+    return keep(state, &least);
+}
+
 static tn_status try_sizes(search *state) {
     const struct {
         const char *key;
         uint64_t given;
     } size[] = {{"batch", state->given.given->batch}, {"sequence", state->given.given->sequence}};
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
-        trial tried = {.priced = false, .ratio = INFINITY};
+        trial tried;
         snprintf(tried.key, sizeof tried.key, "%s", size[i].key);
         snprintf(tried.was, sizeof tried.was, "%" PRIu64, size[i].given);
-        for (uint64_t value = size[i].given / 2; value > 0 && tried.ratio > 1; value /= 2) {
-            snprintf(tried.value, sizeof tried.value, "%" PRIu64, value);
-            tried.ratio = INFINITY;
-            TN_TRY(try_change(state, &tried));
-        }
+        TN_TRY(try_size(state, size[i].given, &tried));
     }
     return TN_OK;
 }
@@ -382,9 +403,11 @@ static int largest_first(const void *a, const void *b) {
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* Those in tensor formats, the largest first: a change of a small one rarely makes anything fit. */
+/* Those in tensor formats, the largest first: a change of a small one rarely makes anything fit. Where the model is told to be
+ * dense (format: dense) it has none, whatever its file says of them. */
 static tn_status try_weights(search *state) {
     tn_model *model = state->given.design.model;
+    if (tn_model_is_dense(model)) return TN_OK;
     size_t all = tn_model_weights(model), count = 0;
     sized *weight;
     TN_TRY(TN_NEW(state->arena, all, &weight, state->error));
@@ -430,5 +453,6 @@ tn_status tn_remedies_find(const tn_design *design, const tn_limits *limits, tn_
     TN_TRY(tn_program_cache_new(&state.cache, error));
     tn_status status = try_all(&state, design);
     tn_program_cache_free(state.cache);
+    tn_arena_free(&state.scratch);
     return status;
 }

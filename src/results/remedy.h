@@ -8,7 +8,7 @@
  *   choices of the build (sharing, memories, ..)      every other one
  *   the rank of a weight                              the greatest with which it fits
  *   the flow of a weight                              every other one that takes no search
- *   batch, sequence                                   halved until it fits
+ *   batch, sequence                                   halved until it fits; 1 alone where that does not
  *   format, activations, update, optimizer, precision those that take less memory
  */
 #ifndef TN_RESULTS_REMEDY_H
@@ -31,6 +31,14 @@ typedef struct tn_limits {
 
 /* The greatest ratio of need to budget over the resources: above 1 where the design does not fit. */
 double tn_budget_ratio(const tn_resources *used, const tn_resources *budget);
+
+/* *evaluation of a priced design, whose errors and accuracies are not known, and *ratio, by which it falls short: at most 1
+ * where it keeps the limits. Of a constraint of several parts nothing is said. */
+tn_status tn_limits_evaluate(const tn_limits *limits, const tn_priced *priced, tn_evaluation *evaluation,
+                             double *ratio, tn_error *error);
+
+/* The text of a key of the model's file by its dotted path; `usual` where it has none, NULL where it is no scalar. */
+const char *tn_model_key_text(const tn_model *model, const char *key, const char *usual);
 
 /* The designs of a space that come nearest to being feasible, where none is: for each cause of rejection the one
  * that exceeds what is allowed by the least factor. */

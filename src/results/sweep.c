@@ -69,9 +69,9 @@ static tn_status tell(run *all, const tn_archive *entered, tn_error *error) {
 }
 
 static tn_status hear(const run *all, worker *thread, tn_error *error) {
-    for (; thread->heard < all->told_count; thread->heard++)
-        TN_TRY(tn_archive_offer(&thread->search.known, &all->told[thread->heard], error));
-    return TN_OK;
+    const size_t begin = thread->heard;
+    thread->heard = all->told_count;
+    return tn_archive_offer_all(&thread->search.known, all->told + begin, all->told_count - begin, error);
 }
 
 static tn_status finish_chunk(run *all, worker *thread, uint64_t chunk, tn_error *error) {

@@ -11,12 +11,15 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void sweep(const char *name, const char *set) {
     test_run run = test_program("sweep", test_source("tests/space/data/small.yaml"), "--set", set, "-o",
@@ -111,6 +114,103 @@ static void every_design_is_of_the_front(void **state) {
     test_run_free(&run);
 }
 
+static json_t *told_of(const char *folder) {
+    return test_program_json(0, "recommend", test_in_folder(folder), "--json", NULL);
+}
+
+/* The same answer, whoever made it, with the file or without. */
+static void same_answer(const json_t *first, const char *what) {
+    json_t *again = told_of("some");
+    if (!json_equal(first, again)) fail_msg("another answer: %s", what);
+    json_decref(again);
+}
+
+static char *kept(void) {
+    char *text;
+    size_t length;
+    assert_int_equal(tn_file_read(test_in_folder("some/recommendation.json"), 1 << 20, &text, &length, NULL),
+                     TN_OK);
+    return text;
+}
+
+static void write_kept(const char *text) {
+    assert_int_equal(tn_file_write(test_in_folder("some/recommendation.json"), text, strlen(text), NULL),
+                     TN_OK);
+}
+
+/* What takes time is kept beside the results, taken where it is there and was made of the same, found anew where not. */
+static void grounds_are_kept(void **state) {
+    (void)state;
+    remove(test_in_folder("some/recommendation.json"));
+    json_t *first = told_of("some");
+    const json_t *outside = member(first, "outside_the_space");
+    assert_true(count(outside, "tried") > 50 && json_array_size(member(outside, "changes")) > 0);
+    char *text = kept();
+    same_answer(first, "kept");
+
+    /* That the file is read: another number in it is told. */
+    json_t *root = json_loads(text, 0, NULL);
+    json_object_set_new(json_object_get(root, "outside_the_space"), "tried", json_integer(7));
+    char *other = json_dumps(root, 0);
+    write_kept(other);
+    json_t *changed = told_of("some");
+    assert_int_equal(count(member(changed, "outside_the_space"), "tried"), 7);
+    json_decref(changed);
+
+    /* Made of something else: found anew, and written. */
+    static const char *const bad[] = {"", "{}", "[1]", "{\"made_of\": 3}"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_kept(bad[i]);
+        same_answer(first, bad[i]);
+        char *again = kept();
+        assert_string_equal(again, text);
+        tn_free(again);
+    }
+    json_object_set_new(root, "made_of", json_string("0123"));
+    char *stale = json_dumps(root, 0);
+    write_kept(stale);
+    same_answer(first, "of other results");
+    /* Right but for one thing that it says. */
+    static const char *const part[][2] = {{"robustness", "changes"}, {"outside_the_space", "given"}};
+    for (size_t i = 0; i < 2; i++) {
+        json_t *damaged = json_loads(text, 0, NULL);
+        json_object_set_new(json_object_get(damaged, part[i][0]), part[i][1], json_string("none"));
+        char *written = json_dumps(damaged, 0);
+        write_kept(written);
+        same_answer(first, part[i][1]);
+        free(written);
+        json_decref(damaged);
+    }
+
+    /* The same results with one byte more. */
+    test_run run = test_shell("printf ' ' >> $FOLDER/some/sweep.json");
+    assert_int_equal(run.status, 0);
+    test_run_free(&run);
+    same_answer(first, "other bytes");
+    char *renewed = kept();
+    assert_string_not_equal(renewed, text);
+
+    /* What can't be written is not needed: a folder in the file's place, and a folder that somebody else writes in. */
+    assert_int_equal(remove(test_in_folder("some/recommendation.json")), 0);
+    assert_int_equal(mkdir(test_in_folder("some/recommendation.json"), 0777), 0);
+    same_answer(first, "not writable");
+    assert_int_equal(rmdir(test_in_folder("some/recommendation.json")), 0);
+    tn_lock lock;
+    int folder = open(test_in_folder("some"), O_RDONLY | O_DIRECTORY);
+    assert_true(folder >= 0);
+    assert_int_equal(tn_lock_take(folder, "sweep.lock", "some", &lock, NULL), TN_OK);
+    same_answer(first, "locked");
+    assert_int_not_equal(access(test_in_folder("some/recommendation.json"), F_OK), 0);
+    tn_lock_release(&lock);
+    close(folder);
+    tn_free(text);
+    tn_free(renewed);
+    free(other);
+    free(stale);
+    json_decref(root);
+    json_decref(first);
+}
+
 static void nothing_fits(void **state) {
     (void)state;
     json_t *told = test_program_json(1, "recommend", test_in_folder("none"), "--json", NULL);
@@ -154,6 +254,7 @@ static void refusals(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_design_is_of_the_front),
+        cmocka_unit_test(grounds_are_kept),
         cmocka_unit_test(nothing_fits),
         cmocka_unit_test(refusals),
     };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "flow/exact.h"
 #include "flow/search.h"
 #include "support/brute.h"
 #include "support/shared.h"
@@ -132,6 +133,65 @@ static void least_macs_of_trees(void **state) {
     }
 }
 
+/* What is known of a tree's cost makes the search shorter, never its answer another; below the optimum it finds nothing. */
+static void a_known_cost_changes_no_answer(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        tn_arena arena = {0};
+        test_random_network kind = {.tensors = 7, .most_indices = 12, .most_size = 6, .hyperedges = seed % 2};
+        tn_network network = seed % 3 == 0   ? test_closed(5 + (uint32_t)(seed % 5), 4, seed, &arena)
+                             : seed % 3 == 1 ? test_star(5 + (uint32_t)(seed % 4), seed, &arena)
+                                             : test_network(&kind, seed, &arena);
+        tn_problem problem;
+        assert_true(tn_problem_of(&network, false, &problem));
+        const uint64_t least = test_least_macs(&network, true, NULL);
+        const uint64_t known[] = {0, least, least + 1, 3 * least};
+        uint64_t largest = 0;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+            tn_merge merge[TN_PROBLEM_TENSORS];
+            tn_exact_result exact;
+            tn_exact_options options = {.work_most = UINT64_MAX, .known = known[i]};
+            assert_int_equal(tn_exact_search(&problem, &options, &arena, merge, &exact, NULL), TN_OK);
+            assert_true(exact.complete && exact.found);
+            assert_int_equal(exact.cost, least);
+            tn_tree tree = {network.tensors, merge};
+            tn_tree_cost cost;
+            assert_int_equal(tn_tree_cost_of(&network, &tree, &cost, NULL), TN_OK);
+            assert_int_equal(cost.macs, least);
+            if (i == 0) largest = cost.largest_intermediate;
+            assert_int_equal(cost.largest_intermediate, largest);
+            options.known = least - 1;
+            if (!options.known) continue;
+            assert_int_equal(tn_exact_search(&problem, &options, &arena, merge, &exact, NULL), TN_OK);
+            assert_true(exact.complete && !exact.found);
+        }
+        tn_arena_free(&arena);
+    }
+}
+
+/* Networks that the first, short search does not finish: the tree that an anytime round then finds bounds a second one. It
+ * finds what a search without that bound finds. */
+static void least_macs_of_closed_networks(void **state) {
+    (void)state;
+    unsigned bounded = 0;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        tn_arena arena = {0};
+        tn_network network = test_closed(24, 12, seed, &arena);
+        tn_problem problem;
+        tn_merge merge[TN_PROBLEM_TENSORS];
+        tn_exact_result alone;
+        tn_exact_options options = {.work_most = UINT64_MAX};
+        assert_true(tn_problem_of(&network, false, &problem));
+        assert_int_equal(tn_exact_search(&problem, &options, &arena, merge, &alone, NULL), TN_OK);
+        tn_search_result result = best_of(&network, NULL, &arena);
+        assert_true(result.exact && alone.complete);
+        assert_int_equal(result.cost.macs, alone.cost);
+        bounded += alone.work > (1 << 22);
+        tn_arena_free(&arena);
+    }
+    assert_true(bounded > 0);
+}
+
 static void reference_flows(void **state) {
     (void)state;
     const char *path = test_shared_or_skip("oracles/order/optimal_flows.csv");
@@ -211,6 +271,8 @@ int main(void) {
         cmocka_unit_test(every_objective_on_random_networks),
         cmocka_unit_test(least_macs_of_stars),
         cmocka_unit_test(least_macs_of_trees),
+        cmocka_unit_test(a_known_cost_changes_no_answer),
+        cmocka_unit_test(least_macs_of_closed_networks),
         cmocka_unit_test(reference_flows),
         cmocka_unit_test(reference_fronts_of_trains),
         cmocka_unit_test(reference_fronts_that_are_hard),

@@ -12,6 +12,8 @@
 #include <cmocka.h>
 #include <gsl/gsl_rng.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { GRID = 16 };
 
@@ -65,7 +67,7 @@ static void volume_equals_cells(void **state) {
     gsl_rng_free(random);
 }
 
-/* Volumes of 3 to 5 axes by cells of a grid, and by samples of a front too large to be exact. */
+/* Volumes of 1 to 5 axes by cells of a grid. */
 static void exact_volumes(void **state) {
     (void)state;
     enum { CELLS = 6, POINTS = 14 };
@@ -88,18 +90,93 @@ static void exact_volumes(void **state) {
             }
             assert_true(fabs(volume - covered / all) < 1e-12);
         }
+    gsl_rng_free(random);
+}
+
+static int by_last(const void *a, const void *b) {
+    const double *x = a, *y = b;
+    return (x[2] > y[2]) - (x[2] < y[2]);
+}
+
+/* Slab by slab: the area below the lowest of the points so far at each of their first values. */
+static double slabs(const double (*point)[3], size_t count) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        double area = 0, begin = 1;
+        for (;
+             ;) { /* from the right: the greatest first value below `begin`, and the lowest second up to it */
+            double left = -1, lowest = 1;
+            for (size_t k = 0; k <= i; k++)
+                if (point[k][0] < begin) left = fmax(left, point[k][0]);
+            if (left < 0) break;
+            for (size_t k = 0; k <= i; k++)
+                if (point[k][0] <= left) lowest = fmin(lowest, point[k][1]);
+            area += (begin - left) * (1 - lowest);
+            begin = left;
+        }
+        sum += area * ((i + 1 < count ? point[i + 1][2] : 1) - point[i][2]);
+    }
+    return sum;
+}
+
+/* Three axes with ties and points that are there twice, some outside. */
+static void swept_volumes(void **state) {
+    (void)state;
+    enum { POINTS = 120 };
+    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
+    for (int round = 0; round < 60; round++) {
+        double point[POINTS][3], inside[POINTS][3], volume;
+        size_t count = 1 + gsl_rng_uniform_int(random, POINTS), left = 0;
+        for (size_t i = 0; i < count; i++)
+            for (int k = 0; k < 3; k++)
+                point[i][k] = round % 3 == 0   ? gsl_rng_uniform(random)
+                              : round % 3 == 1 ? (double)gsl_rng_uniform_int(random, 11) / 10
+                                               : point[gsl_rng_uniform_int(random, i + 1)][k] * (i > 0);
+        for (size_t i = 0; i < count; i++)
+            if (point[i][0] < 1 && point[i][1] < 1 && point[i][2] < 1)
+                memcpy(inside[left++], point[i], sizeof *inside);
+        qsort(inside, left, sizeof *inside, by_last);
+        assert_int_equal(tn_wfg_volume(*point, count, 3, &volume, NULL), TN_OK);
+        assert_true(fabs(volume - slabs((const double(*)[3])inside, left)) < 1e-12);
+    }
+    gsl_rng_free(random);
+}
+
+/* A front too large to be exact, by samples, beside what is exact. */
+static void sampled_volume(void **state) {
+    (void)state;
+    enum { POINTS = 2500, AXES = 4 };
+    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
+    static tn_point point[POINTS];
+    static double unit[POINTS][AXES];
+    double least[AXES], most[AXES], exact;
     tn_archive front;
     tn_hypervolume volume;
-    tn_archive_begin(&front, 3);
-    for (uint64_t i = 0; i < 1500; i++) {
-        double x = gsl_rng_uniform(random), y = gsl_rng_uniform(random) * (1 - x);
-        assert_int_equal(tn_archive_offer(&front, &(tn_point){{x, y, 1 - x - y}, i}, NULL), TN_OK);
+    tn_archive_begin(&front, AXES);
+    for (uint64_t i = 0; i < POINTS; i++) { /* on a plane: none dominates another */
+        point[i] = (tn_point){.value = {[AXES - 1] = 1}, .id = i};
+        for (int k = 0; k + 1 < AXES; k++) {
+            point[i].value[k] = gsl_rng_uniform(random) * point[i].value[AXES - 1];
+            point[i].value[AXES - 1] -= point[i].value[k];
+        }
     }
+    assert_int_equal(tn_archive_offer_all(&front, point, POINTS, NULL), TN_OK);
+    assert_int_equal(front.count, POINTS);
     assert_int_equal(tn_hypervolume_of(&front, 1 << 16, &volume, NULL), TN_OK);
     assert_false(volume.exact);
     assert_int_equal(volume.samples, 1 << 16);
-    /* Points of a plane cover nearly all that lies above it: 5/6 of the cube. */
-    assert_true(volume.share > 0.78 && volume.share < 5.0 / 6);
+    for (int k = 0; k < AXES; k++) {
+        least[k] = INFINITY;
+        most[k] = -INFINITY;
+        for (size_t i = 0; i < POINTS; i++) {
+            least[k] = fmin(least[k], point[i].value[k]);
+            most[k] = fmax(most[k], point[i].value[k]);
+        }
+        for (size_t i = 0; i < POINTS; i++)
+            unit[i][k] = (point[i].value[k] - least[k]) / (most[k] - least[k]);
+    }
+    assert_int_equal(tn_wfg_volume(*unit, POINTS, AXES, &exact, NULL), TN_OK);
+    assert_true(exact > 0.5 && fabs(volume.share - exact) < 0.005);
     tn_archive_free(&front);
     gsl_rng_free(random);
 }
@@ -175,6 +252,7 @@ static void foldings_are_all_tuples(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(volume_equals_cells),     cmocka_unit_test(exact_volumes),
+        cmocka_unit_test(swept_volumes),           cmocka_unit_test(sampled_volume),
         cmocka_unit_test(empty_and_single),        cmocka_unit_test(knee_is_nearest_to_ideal),
         cmocka_unit_test(foldings_are_all_tuples), cmocka_unit_test(foldings_that_cannot_be_end_soon),
     };

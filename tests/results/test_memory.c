@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "front/knee.h"
 #include "results/comparison.h"
+#include "results/outside.h"
 #include "results/recommendation.h"
 #include "results/remedy.h"
 #include "results/result.h"
@@ -137,6 +138,31 @@ static void requests_of_a_recommendation_fail_in_turn(void **state) {
     fail_in_turn(recommendation, 401);
 }
 
+/* What a space left out of one of its designs. */
+static tn_status left_out(tn_error *error) {
+    static const char *const set[] = {"choices={build.rows: [1, 2], weights.square.rank: [2, 3]}"};
+    tn_arena arena = {0};
+    tn_space space;
+    tn_evaluator *evaluator = NULL;
+    tn_evaluation evaluation;
+    tn_design design;
+    tn_outside outside;
+    tn_status status =
+        tn_space_load(test_source("tests/space/data/small.yaml"), set, 1, NULL, &arena, &space, error);
+    if (status == TN_OK) status = tn_evaluator_new(&space, &evaluator, error);
+    if (status == TN_OK) status = tn_evaluate_design(evaluator, 0, &evaluation, error);
+    if (status == TN_OK) status = tn_evaluator_design(evaluator, &arena, &design, error);
+    if (status == TN_OK) status = tn_outside_find(&space, &design, &arena, &outside, error);
+    tn_evaluator_free(evaluator);
+    tn_arena_free(&arena);
+    return status;
+}
+
+static void requests_of_what_is_left_out_fail_in_turn(void **state) {
+    (void)state;
+    fail_in_turn(left_out, 997);
+}
+
 static void requests_of_remedies_fail_in_turn(void **state) {
     (void)state;
     fail_in_turn(remedies, 97);
@@ -145,6 +171,7 @@ static void requests_of_remedies_fail_in_turn(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(requests_fail_in_turn),
                                        cmocka_unit_test(requests_of_a_recommendation_fail_in_turn),
+                                       cmocka_unit_test(requests_of_what_is_left_out_fail_in_turn),
                                        cmocka_unit_test(requests_of_remedies_fail_in_turn)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -369,6 +369,42 @@ static void remedies_mend(void **state) {
     mends("batch=16", &whole, device, "batch=4");
 }
 
+/* What is not priced changes nothing: ranks and flows of a model that is told to be dense; and sizes above 1, where 1 does not
+ * fit, come no nearer than what is told. */
+static void nothing_that_helps_is_left_out(void **state) {
+    static const char *const unused[] = {"weights.square.rank=1", "weights.table.rank=1",
+                                         "weights.square.flow=right-to-left"};
+    static const char *const size[] = {"sequence=16", "sequence=8", "sequence=4", "sequence=2", "sequence=1"};
+    static const char dense[] = "format=dense";
+    static const char *const given[] = {dense};
+    tn_error error = {0};
+    tn_device *device;
+    tn_model *model;
+    tn_build build;
+    tn_remedies remedies;
+    (void)state;
+    test_ok(tn_device_load("u50", NULL, 0, &arena, &device, &error), &error);
+    const tn_price whole = price_of(given, 1, device, &model, &build);
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
+        const char *const set[] = {dense, unused[i]};
+        const tn_price same = price_of(set, 2, device, &model, &build);
+        assert_int_equal(same.cycles_per_step, whole.cycles_per_step);
+        assert_memory_equal(&same.used, &whole.used, sizeof same.used);
+    }
+    price_of(given, 1, device, &model, &build);
+    const tn_resources tiny = {.lut = 1, .ff = 1, .dsp = 1, .bram18 = 1, .uram = 1};
+    const tn_limits limits = {.budget = &tiny};
+    const tn_design design = {.model = model, .device = device, .build = build};
+    test_ok(tn_remedies_find(&design, &limits, &arena, &remedies, &error), &error);
+    assert_int_equal(remedies.count, 0);
+    assert_non_null(remedies.closest.change);
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
+        const char *const set[] = {dense, size[i]};
+        const tn_price less = price_of(set, 2, device, &model, &build);
+        assert_true(tn_budget_ratio(&less.used, &tiny) >= remedies.closest.ratio);
+    }
+}
+
 /* A design that is too slow for a constraint: more parallelism mends it. */
 static void remedies_keep_constraints(void **state) {
     static const char slow[] = "build={rows: 2, columns: 2, reduction: 1}";
@@ -406,6 +442,7 @@ int main(void) {
         cmocka_unit_test(extreme_operators_again),
         cmocka_unit_test(nearest_misses_of_all_designs),
         cmocka_unit_test(remedies_mend),
+        cmocka_unit_test(nothing_that_helps_is_left_out),
         cmocka_unit_test(remedies_keep_constraints),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
