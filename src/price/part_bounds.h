@@ -1,0 +1,55 @@
+/* What groups of layers add at least to the price of a step, whatever the build's keys and whatever the other layers are:
+ * parts whose sum no price as built (tn_price_step) is below. For builds whose price does not split (price/parts.h).
+ *
+ * Theorem: for every build, the sums of `cycles`, `capacity_bits`, `bram18`, `uram`, `joules` and of bytes off chip over all
+ * parts are at most those of the price. Proof, by what a part is made of:
+ *   Cycles, one operation after the other: an operation takes no less than tn_price_bound says of it, which looks at the
+ *   operation and its kernel alone (TN_LAID_BOUND); what is laid in no layouts takes what it takes ideally.
+ *   Cycles, overlapping: a task keeps a kernel of its kind from start to end, so the step lasts no less than the work of one
+ *   kind over the number of its kernels: each operation adds its share, those of other kinds nothing. Which kind is the
+ *   same for all steps (view). In pieces (schedule pipelined) a task takes an issue a cycle or more in each: together no
+ *   fewer than the whole product has blocks.
+ *   Cores: a core lies in a memory with at most `group` of its class, whose rows are no narrower than its own uses ask, and no
+ *   wider than any block of the kernels (layouts are found), or just as wide as its uses (layouts are ideal). The part is
+ *   the least that one of 1 to `group` equal cores takes in a memory, over these rows, with no padding.
+ *   Everything else pooled: arrays that live at one moment lie in places of their own, so their pools hold all their bits. A
+ *   memory of blocks has at least the bits that it holds; one of LUTs holds no array of more bits than such memories may have.
+ *   The moment is a phase of one layer (view): what other units hold throughout it, and the most that its own unit holds at any
+ *   of its operations. Separate buffers: each array in a memory as a core without a group.
+ *   Searched placement, geometry yosys: bits, as in pools.
+ *   Staging memories and routing: nothing. Bytes off chip follow from the arrays.
+ *   Joules: static power while the step lasts, kernels idle all the time, and matmul kernels busy for the products' work. */
+#ifndef TN_PRICE_PART_BOUNDS_H
+#define TN_PRICE_PART_BOUNDS_H
+
+#include "price/parts.h"
+
+/* A phase of a layer: its operations of the forward phase, or those of its gradients. */
+typedef struct tn_moment {
+    uint32_t layer;
+    bool is_back;
+} tn_moment;
+
+enum { TN_LIVE_ACTIVATIONS, TN_LIVE_GRADIENTS, TN_LIVE_CORE_GRADIENTS, TN_LIVES };
+
+/* What parts of all steps of a model under one build must look at alike. */
+typedef struct tn_part_view {
+    tn_moment moment[TN_LIVES]; /* when so many of these live as possible, for pooled buffers */
+    uint32_t
+        kind; /* whose kernels bound an overlapping step: an arithmetic, or their number: vector kernels */
+} tn_part_view;
+
+/* The view under which the bound of the parting's step is greatest. The workload is the build's (tn_workload_built), also
+ * below. */
+tn_status tn_part_view_choose(tn_parting *parting, const tn_build *build, tn_part_view *view,
+                              tn_error *error);
+
+/* part[units + 1]; the last is of what no unit decides, shared arrays included. The memory of descriptors is in none. */
+tn_status tn_parting_bound(tn_parting *parting, const tn_build *build, const tn_part_view *view,
+                           tn_price_part *part, tn_error *error);
+
+/* All kernels of the build; no price has fewer of any resource. */
+tn_status tn_bound_kernels(tn_workload *workload, const tn_build *build, tn_resources *kernels,
+                           tn_error *error);
+
+#endif
