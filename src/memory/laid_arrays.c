@@ -305,11 +305,12 @@ static void find_matrices(finder *state) {
     }
     for (uint32_t l = 0; l < step->layers; l++)
         if (step->layer[l].program) add_shared(state, l);
-    for (uint32_t l = 0; l < step->layers; l++)
-        if (step->layer[l].program) fit_foldings(state, l);
     for (uint32_t i = 0; i < step->operations; i++)
         if (step->operation[i].kind == TN_OP_PRODUCT && !step->operation[i].program_step)
             fit_heads(state, &step->operation[i]);
+    memcpy(state->arrays->feature_most, state->arrays->feature_log, step->arrays);
+    for (uint32_t l = 0; l < step->layers; l++)
+        if (step->layer[l].program) fit_foldings(state, l);
     for (uint32_t i = 0; i < step->operations; i++)
         if (step->operation[i].fused_count > 0) each_beside(state, &step->operation[i], fit_beside);
     for (uint32_t i = 0; i < state->arrays->updates; i++)
@@ -343,6 +344,7 @@ tn_status tn_laid_arrays_find(const tn_step *step, tn_arena *arena, const tn_lai
     TN_TRY(TN_NEW(arena, step->arrays, &state.arrays->columns, error));
     TN_TRY(TN_NEW(arena, step->arrays, &state.arrays->heads, error));
     TN_TRY(TN_NEW(arena, step->arrays, &state.arrays->feature_log, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &state.arrays->feature_most, error));
     TN_TRY(TN_NEW(arena, step->arrays, &state.last_layer, error));
     TN_TRY(TN_NEW(arena, step->arrays, &state.is_inner, error));
     TN_TRY(list_tensors(&state));

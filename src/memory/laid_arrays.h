@@ -27,7 +27,8 @@ typedef struct tn_laid_arrays {
     uint64_t *rows;           /* [step->arrays]: of that matrix, */
     uint8_t *rows_log;        /* and the logarithm of the power of two from them on; */
     uint64_t *heads;          /* of attention's scores: every head's rows begin a word of their own; else 1 */
-    uint8_t *feature_log;     /* [step->arrays]: the most columns of a word */
+    uint8_t *feature_log;     /* [step->arrays]: the most columns of a word, */
+    uint8_t *feature_most;    /* and what it were if no layer folded the array */
     const tn_laid_part *part; /* [step->arrays] */
     uint32_t updates, *update; /* operations */
     uint32_t cuts, *cut;       /* those that cut parts out */

@@ -80,16 +80,6 @@ static void even_updates(bounder *state) {
     }
 }
 
-static uint32_t widest_log(const tn_build *build) {
-    uint32_t most = 0;
-    for (int side = 0; side < TN_SIDES; side++) {
-        uint64_t edge[2];
-        tn_side_edges((tn_side)side, build, edge);
-        most = (uint32_t)tn_greatest(most, tn_log_above(edge[0]) + tn_log_above(edge[1]));
-    }
-    return most;
-}
-
 static tn_status find_rows(bounder *state, tn_error *error) {
     const tn_step *step = state->step;
     TN_TRY(TN_NEW(&state->scratch, step->arrays, &state->mapped, error));
@@ -323,13 +313,21 @@ static double kernels_of(const tn_workload *workload, const tn_build *build, uin
 static tn_status find_cycles(bounder *state, double *cycles, tn_work_price *price, tn_error *error) {
     tn_workload *workload = state->parting->workload;
     const tn_build turn = in_turn(state->build);
+    const bool in_pieces = state->build->schedule == TN_SCHEDULE_PIPELINED;
     TN_TRY(tn_price_work(workload, state->plan, &turn, price, error));
     for (uint32_t i = 0; i < state->step->operations; i++) {
         const uint32_t work = workload->work_of[i];
-        cycles[i] = state->build->schedule == TN_SCHEDULE_PIPELINED
-                        ? least_of_pieces(workload, state->build, &workload->work[work])
-                        : (double)workload->cycles[state->plan->off_chip ? i : work];
+        cycles[i] = in_pieces ? least_of_pieces(workload, state->build, &workload->work[work])
+                              : (double)workload->cycles[state->plan->off_chip ? i : work];
     }
+    if (turn.layouts != TN_LAID_BOUND || in_pieces || state->plan->off_chip) return TN_OK;
+    tn_build alone = turn;
+    tn_work_price closer;
+    alone.layouts = TN_LAID_ALONE;
+    TN_TRY(tn_plan_lay(workload, state->plan, &alone, error));
+    TN_TRY(tn_price_work(workload, state->plan, &alone, &closer, error));
+    for (uint32_t i = 0; i < state->step->operations; i++)
+        cycles[i] = fmax(cycles[i], (double)workload->cycles[i]);
     return TN_OK;
 }
 
@@ -394,7 +392,7 @@ static tn_status begin(tn_parting *parting, const tn_build *build, bounder *stat
                        .step = parting->workload->step,
                        .build = build,
                        .is_laid = build->layouts == TN_LAID_AS_FOUND && build->array == TN_ARRAY_LANES,
-                       .widest_log = widest_log(build)};
+                       .widest_log = tn_widest_row_log(build)};
     state->lutram_bits = parting->workload->device->memory.lutram_bits_most;
     if (build->placement == TN_PLACE_SEARCHED || build->split == TN_SPLIT_PARTITION ||
         build->split == TN_SPLIT_BANKS) /* a bank is as small */
