@@ -1,6 +1,7 @@
 #include "price/part_bounds.h"
 
 #include "base/checked.h"
+#include "base/memory.h"
 #include "device/block.h"
 #include "layout/layout_problem.h"
 #include "memory/memory_share.h"
@@ -19,17 +20,144 @@ enum { KEPT = 1024 };
 typedef struct {
     uint64_t elements, word_bits;
     uint32_t store, least_log, group;
+    const uint64_t *rows;
+    uint64_t slices;
     bool filled;
     double capacity_bits, bram18, uram;
 } kept_core;
+
+/* ---- what all steps have in common ---- */
+
+/* The limit of such cores, or the empty place for it. */
+static tn_core_limit *find_limit(const tn_part_survey *survey, uint64_t elements, uint64_t word_bits,
+                                 uint32_t role) {
+    if (survey->slots == 0) return NULL;
+    size_t place = (size_t)((elements * 31 + word_bits * 7 + role) * UINT64_C(0x9e3779b97f4a7c15) >> 20) &
+                   (survey->slots - 1);
+    for (;; place = (place + 1) & (survey->slots - 1)) {
+        tn_core_limit *limit = &survey->limit[place];
+        if (limit->word_bits == 0 ||
+            (limit->elements == elements && limit->word_bits == word_bits && limit->role == role))
+            return limit;
+    }
+}
+
+static tn_status make_room(tn_part_survey *survey, tn_arena *arena, tn_error *error) {
+    tn_part_survey grown = {.slots = survey->slots ? 2 * survey->slots : 256};
+    if (2 * survey->limits < survey->slots) return TN_OK;
+    TN_TRY(TN_NEW(arena, grown.slots, &grown.limit, error));
+    for (size_t i = 0; i < survey->slots; i++) {
+        const tn_core_limit *limit = &survey->limit[i];
+        if (limit->word_bits > 0)
+            *find_limit(&grown, limit->elements, limit->word_bits, limit->role) = *limit;
+    }
+    survey->limit = grown.limit;
+    survey->slots = grown.slots;
+    return TN_OK;
+}
+
+/* Layers of the core's unit that have one of as many elements, counted at the first of them. */
+static tn_status count_cores(tn_part_survey *survey, const tn_parting *parting, uint32_t array,
+                             tn_arena *arena, tn_error *error) {
+    const tn_step *step = parting->workload->step;
+    const tn_array *core = &step->array[array];
+    const uint64_t bits = tn_array_word_bits(step, array);
+    const uint32_t unit = parting->unit_of_layer[core->layer];
+    bool *has;
+    uint32_t layers = 0;
+    TN_TRY(make_room(survey, arena, error));
+    tn_core_limit *limit = find_limit(survey, core->elements, bits, core->role);
+    if (limit->word_bits == 0) {
+        *limit = (tn_core_limit){core->elements, bits, core->role, 0, NULL};
+        TN_TRY(TN_NEW(arena, parting->units + 1, &limit->most, error));
+        survey->limits++;
+    }
+    TN_TRY(TN_ALLOC(step->layers, &has, error));
+    for (uint32_t b = 0; b < step->arrays; b++) {
+        const tn_array *other = &step->array[b];
+        if (!other->is_core || other->elements != core->elements || other->role != core->role ||
+            parting->unit_of_layer[other->layer] != unit)
+            continue;
+        layers += !has[other->layer];
+        has[other->layer] = true;
+    }
+    tn_free(has);
+    limit->most[unit] = (uint32_t)tn_greatest(limit->most[unit], layers);
+    limit->layers = 0;
+    for (uint32_t u = 0; u <= parting->units; u++) limit->layers += limit->most[u];
+    return TN_OK;
+}
+
+static void mix(uint64_t *digest, uint64_t value) {
+    *digest = (*digest ^ value) * UINT64_C(0xff51afd7ed558ccd);
+    *digest ^= *digest >> 32;
+}
+
+static void mix_name(uint64_t *digest, const tn_array *array) {
+    mix(digest, (uint64_t)array->layer << 32 | (uint64_t)array->part << 16 | array->number);
+}
+
+static bool is_of_pool(const tn_step *step, uint32_t array, uint32_t role) {
+    return !step->array[array].is_core && step->array[array].role == role && step->array[array].elements > 0;
+}
+
+/* The pool's arrays that the operation touches, and as what. */
+static void mix_uses(uint64_t *digest, const tn_step *step, const tn_operation *operation, uint32_t role) {
+    bool any = false;
+    for (uint32_t j = 0; j < operation->read_count + operation->write_count; j++) {
+        const bool read = j < operation->read_count;
+        const uint32_t array = read ? operation->reads[j] : operation->writes[j - operation->read_count];
+        const tn_use use = tn_use_of(operation, read ? j : TN_OPERATION_READS);
+        if (!is_of_pool(step, array, role)) continue;
+        if (!any) mix(digest, operation->layer); /* an operation begins */
+        any = true;
+        mix_name(digest, &step->array[array]);
+        mix(digest, (uint64_t)read << 8 | (uint64_t)use.side);
+        mix(digest, (uint64_t)use.extent[0] << 32 | use.extent[1]);
+    }
+    if (any) mix(digest, UINT64_MAX);
+}
+
+/* All that decides the memories of a pool: its arrays, and by whom they are touched, one operation after the other. */
+static uint64_t pool_digest(const tn_step *step, uint32_t role) {
+    uint64_t digest = UINT64_C(0x9e3779b97f4a7c15);
+    for (uint32_t a = 0; a < step->arrays; a++) {
+        if (!is_of_pool(step, a, role)) continue;
+        mix_name(&digest, &step->array[a]);
+        mix(&digest, step->array[a].elements);
+        mix(&digest, tn_array_word_bits(step, a));
+        mix(&digest, step->array[a].last == UINT32_MAX);
+    }
+    for (uint32_t i = 0; i < step->operations; i++) mix_uses(&digest, step, &step->operation[i], role);
+    return digest;
+}
+
+tn_status tn_part_survey_add(tn_part_survey *survey, const tn_parting *parting, tn_arena *arena,
+                             tn_error *error) {
+    const tn_step *step = parting->workload->step;
+    for (uint32_t a = 0; a < step->arrays; a++)
+        if (step->array[a].is_core && step->array[a].elements > 0)
+            TN_TRY(count_cores(survey, parting, a, arena, error));
+    for (uint32_t role = 0; role < TN_ARRAY_ROLES; role++) {
+        const uint64_t digest = pool_digest(step, role);
+        survey->differs[role] |= survey->begun && survey->pool[role] != digest;
+        survey->pool[role] = digest;
+    }
+    survey->begun = true;
+    return TN_OK;
+}
+
+/* ---- bounds of a step ---- */
 
 typedef struct {
     const tn_parting *parting;
     const tn_workload *workload;
     const tn_step *step;
     const tn_build *build;
+    const tn_part_survey *survey;
     tn_plan *plan;
     tn_arena scratch;
+    bool is_placed;       /* memories are where the keys say, and take no less with more rows */
     bool is_laid;         /* layouts are found: rows are no narrower than uses ask, but may be wider */
     uint32_t widest_log;  /* of any block of the build */
     uint64_t lutram_bits; /* no memory of LUTs holds an array of more */
@@ -37,7 +165,12 @@ typedef struct {
     tn_mapped *mapped;    /* [arrays]: alone in a memory */
     tn_use *use;          /* [arrays][TN_USES_MOST] */
     kept_core *kept;      /* [KEPT] */
-    tn_price_part *own;   /* [arrays]: what each takes while it lives */
+    const uint64_t *
+        *rows; /* [arrays]: the fewest it takes, by the logarithm of their elements; NULL: of its elements, */
+    uint64_t *slices; /* so many times */
+    /* The least bits of blocks for each bit of a pool's rows, by the logarithm of their elements: without padding, and with. */
+    double density[TN_STORES][TN_ROW_LOGS], padded_density[TN_STORES][TN_ROW_LOGS];
+    tn_price_part *own; /* [arrays]: what each takes while it lives */
 } bounder;
 
 /* ---- rows ---- */
@@ -80,6 +213,30 @@ static void even_updates(bounder *state) {
     }
 }
 
+/* Of what the program of one layer alone touches. */
+static tn_status find_least_rows(bounder *state, tn_error *error) {
+    tn_workload *workload = state->parting->workload;
+    const tn_step *step = state->step;
+    if (!workload->laid) TN_TRY(tn_laid_step_make(step, workload->arena, &workload->laid, error));
+    const tn_laid_arrays *arrays = workload->laid->arrays;
+    for (uint32_t l = 0; l < step->layers; l++) {
+        const tn_program *program = arrays->program[l];
+        const tn_least_rows *least;
+        if (!program) continue;
+        TN_TRY(
+            tn_least_rows_find(&workload->laid->least, program, workload->laid->layers.arena, &least, error));
+        for (uint32_t t = 0; t < program->tensors; t++) {
+            const uint32_t array = arrays->of_tensor[l][t];
+            if (array == NONE || arrays->columns[array] > 0 || state->rows[array] ||
+                step->array[array].layer != l)
+                continue;
+            state->rows[array] = least->rows[t];
+            state->slices[array] = tn_laid_slices(arrays, step, l, t);
+        }
+    }
+    return TN_OK;
+}
+
 static tn_status find_rows(bounder *state, tn_error *error) {
     const tn_step *step = state->step;
     TN_TRY(TN_NEW(&state->scratch, step->arrays, &state->mapped, error));
@@ -87,6 +244,9 @@ static tn_status find_rows(bounder *state, tn_error *error) {
     TN_TRY(TN_NEW(&state->scratch, step->arrays, &state->row_log, error));
     TN_TRY(TN_NEW(&state->scratch, step->arrays, &state->own, error));
     TN_TRY(TN_NEW(&state->scratch, KEPT, &state->kept, error));
+    TN_TRY(TN_NEW(&state->scratch, step->arrays, &state->rows, error));
+    TN_TRY(TN_NEW(&state->scratch, step->arrays, &state->slices, error));
+    if (state->is_laid) TN_TRY(find_least_rows(state, error));
     collect_uses(state);
     for (uint32_t a = 0; a < step->arrays; a++) {
         tn_mapped *mapped = &state->mapped[a];
@@ -109,13 +269,27 @@ static uint64_t banks_asked(const tn_build *build, uint32_t row_log) {
     return build->split == TN_SPLIT_BANKS ? UINT64_C(1) << (row_log - row_log / 2) : 1;
 }
 
+/* Rows of so many elements that the array takes. */
+static uint64_t depth_of(const bounder *state, uint32_t array, uint32_t log) {
+    const uint64_t unpadded = ((state->step->array[array].elements - 1) >> log) + 1;
+    if (!state->is_laid || !state->rows[array]) return unpadded;
+    return tn_greatest(unpadded, state->rows[array][log] * state->slices[array]);
+}
+
+static double bits_of(const tn_memory_share *share) {
+    return (double)share->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
+           (double)share->uram * TN_MEMORY_CAPACITY_URAM_BITS;
+}
+
 /* One of `copies` that share a memory of such rows. */
-static tn_status share_of(const bounder *state, const tn_mapped *mapped, uint64_t elements, uint32_t log,
-                          uint64_t copies, tn_memory_share *share, tn_error *error) {
+static tn_status share_of(const bounder *state, uint32_t array, uint32_t log, uint64_t copies,
+                          tn_memory_share *share, tn_error *error) {
+    const uint64_t elements = state->step->array[array].elements, one = 1,
+                   banks = banks_asked(state->build, log);
     const tn_extent extent = {elements, 1};
-    tn_mapped memory = *mapped;
-    const uint64_t banks = banks_asked(state->build, log), one = 1, depth = ((elements - 1) >> log) + 1;
-    const tn_row row = {one << log, banks, depth, banks, depth, 1};
+    const tn_row row = {one << log, banks, depth_of(state, array, log), banks, ((elements - 1) >> log) + 1,
+                        1};
+    tn_mapped memory = state->mapped[array];
     tn_place place = tn_place_as_built(&memory, state->build);
     memory.copies = place.group = copies;
     memory.extent = &extent;
@@ -123,22 +297,31 @@ static tn_status share_of(const bounder *state, const tn_mapped *mapped, uint64_
                           state->is_laid ? &row : NULL, state->build, &place, share, error);
 }
 
-static tn_status least_share(const bounder *state, const tn_mapped *mapped, uint64_t elements,
-                             kept_core *core, tn_error *error) {
+static tn_status least_share(const bounder *state, uint32_t array, kept_core *core, tn_error *error) {
     const uint32_t most =
         state->is_laid ? (uint32_t)tn_greatest(core->least_log, state->widest_log) : core->least_log;
     core->capacity_bits = core->bram18 = core->uram = INFINITY;
     for (uint32_t log = core->least_log; log <= most; log++)
         for (uint64_t copies = 1; copies <= core->group; copies++) {
             tn_memory_share share;
-            TN_TRY(share_of(state, mapped, elements, log, copies, &share, error));
-            double bram18 = (double)share.bram18 / (double)copies, uram = (double)share.uram / (double)copies;
-            core->bram18 = fmin(core->bram18, bram18);
-            core->uram = fmin(core->uram, uram);
-            core->capacity_bits = fmin(core->capacity_bits, bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
-                                                                uram * TN_MEMORY_CAPACITY_URAM_BITS);
+            TN_TRY(share_of(state, array, log, copies, &share, error));
+            core->bram18 = fmin(core->bram18, (double)share.bram18 / (double)copies);
+            core->uram = fmin(core->uram, (double)share.uram / (double)copies);
+            core->capacity_bits = fmin(core->capacity_bits, bits_of(&share) / (double)copies);
         }
     return TN_OK;
+}
+
+/* How many like it can be in a memory. */
+static uint32_t group_of(const bounder *state, uint32_t array) {
+    const tn_array *core = &state->step->array[array];
+    uint64_t group = state->build->group;
+    if (!core->is_core) return 1;
+    const tn_core_limit *limit =
+        state->survey ? find_limit(state->survey, core->elements, state->mapped[array].word_bits, core->role)
+                      : NULL;
+    if (limit && limit->word_bits > 0) group = tn_least(group, limit->layers);
+    return (uint32_t)group;
 }
 
 /* In a memory of its own, or with others of its class. */
@@ -148,15 +331,20 @@ static tn_status price_alone(bounder *state, uint32_t array, tn_price_part *own,
                            .word_bits = mapped->word_bits,
                            .store = mapped->store,
                            .least_log = state->row_log[array],
-                           .group = mapped->grouped ? (uint32_t)state->build->group : 1};
-    uint64_t hash = key.elements * 31 + key.word_bits * 7 + key.least_log * 131 + key.store + 2 * key.group;
-    kept_core *kept = &state->kept[(hash * UINT64_C(0x9e3779b97f4a7c15)) >> 54];
-    kept_core fresh = key;
+                           .rows = state->rows[array],
+                           .slices = state->slices[array],
+                           .group = group_of(state, array)};
+    const uint64_t hash = (key.elements * 31 + key.word_bits * 7 + key.least_log * 131 + key.store +
+                           2 * key.group + (uint64_t)(uintptr_t)key.rows) *
+                          UINT64_C(0x9e3779b97f4a7c15);
+    kept_core *kept = &state->kept[hash >> 54];
     bool found = state->is_laid && kept->filled && kept->elements == key.elements &&
                  kept->word_bits == key.word_bits && kept->store == key.store &&
-                 kept->least_log == key.least_log && kept->group == key.group;
+                 kept->least_log == key.least_log && kept->group == key.group && kept->rows == key.rows &&
+                 kept->slices == key.slices;
     if (!found) {
-        TN_TRY(least_share(state, mapped, key.elements, &fresh, error));
+        kept_core fresh = key;
+        TN_TRY(least_share(state, array, &fresh, error));
         fresh.filled = true;
         *kept = fresh;
     }
@@ -164,33 +352,139 @@ static tn_status price_alone(bounder *state, uint32_t array, tn_price_part *own,
     return TN_OK;
 }
 
-/* In a memory of whatever shape, with whatever else. */
-static void price_bits(const bounder *state, uint32_t array, tn_price_part *own) {
+/* In a memory of whatever depth, with whatever else. */
+static void price_pooled(const bounder *state, uint32_t array, tn_price_part *own) {
     const tn_mapped *mapped = &state->mapped[array];
-    const double bits = (double)state->step->array[array].elements * (double)mapped->word_bits *
-                        (double)state->build->read_ports;
+    const uint64_t elements = state->step->array[array].elements;
     const uint32_t style =
         mapped->store == TN_STORE_ACTIVATIONS ? state->build->activation_memory : state->build->core_memory;
-    const bool is_free = state->build->placement == TN_PLACE_SEARCHED;
+    double bits = (double)elements;
     *own = (tn_price_part){0};
-    if (state->step->array[array].elements * mapped->word_bits <= state->lutram_bits ||
-        (!is_free && style == TN_STYLE_DISTRIBUTED))
+    if (elements * mapped->word_bits <= state->lutram_bits ||
+        (state->is_placed && style == TN_STYLE_DISTRIBUTED))
         return;
+    if (state->is_laid && state->is_placed && mapped->word_bits == state->workload->word_bits) {
+        bits = INFINITY;
+        for (uint32_t log = state->row_log[array]; log <= state->widest_log; log++) {
+            const double unpadded =
+                             (double)(((elements - 1) >> log) + 1) * state->density[mapped->store][log],
+                         padded =
+                             (double)depth_of(state, array, log) * state->padded_density[mapped->store][log];
+            bits = fmin(bits, ldexp(fmax(unpadded, padded), (int)log));
+        }
+    }
+    bits *= (double)mapped->word_bits * (double)state->build->read_ports;
     own->capacity_bits = bits;
-    if (!is_free && style == TN_STYLE_BLOCK) own->bram18 = bits / TN_MEMORY_CAPACITY_BRAM18_BITS;
-    if (!is_free && style == TN_STYLE_ULTRA) own->uram = bits / TN_MEMORY_CAPACITY_URAM_BITS;
+    if (state->build->placement == TN_PLACE_SEARCHED) return;
+    if (style == TN_STYLE_BLOCK) own->bram18 = bits / TN_MEMORY_CAPACITY_BRAM18_BITS;
+    if (style == TN_STYLE_ULTRA) own->uram = bits / TN_MEMORY_CAPACITY_URAM_BITS;
+}
+
+/* Block counts of every shape repeat with PERIOD rows, and change with SHORTEST. */
+enum { PERIOD = 16384, SHORTEST = 512 };
+
+/* Whether memories of that width and any greater depth are of the style that those of PERIOD rows are. */
+static bool is_settled(const bounder *state, uint64_t width) {
+    const tn_device *device = state->workload->device;
+    tn_blocks block, ultra;
+    if (device->resources.uram == 0) return true;
+    return tn_memory_blocks(TN_GEOMETRY_HLS, TN_STYLE_BLOCK, width, PERIOD, false, &block, NULL) == TN_OK &&
+           tn_memory_blocks(TN_GEOMETRY_HLS, TN_STYLE_ULTRA, width, PERIOD, false, &ultra, NULL) == TN_OK &&
+           2 * (double)ultra.uram * (double)device->resources.bram18 <
+               (double)(block.bram18 + 2 * block.bram36) * (double)device->resources.uram;
+}
+
+/* Bits of blocks for each bit of rows, the least over all depths, in a style or the one that each depth gets. */
+static tn_status least_density(const bounder *state, tn_store store, uint32_t log, tn_memory_style style,
+                               double *density, tn_error *error) {
+    const uint64_t one = 1, width = state->workload->word_bits << log;
+    *density = INFINITY;
+    for (uint64_t depth = SHORTEST; depth <= PERIOD; depth += SHORTEST) {
+        const tn_extent extent = {depth << log, 1};
+        const tn_mapped memory = {.arrays = 1, .store = store, .copies = 1, .extents = 1, .extent = &extent};
+        const tn_row row = {one << log, 1, depth, 1, depth, 1};
+        const tn_place place = {style, TN_SPLIT_RESHAPE, 1};
+        tn_memory_share share;
+        TN_TRY(tn_price_share(state->workload->device, state->workload->word_bits, &memory, &row,
+                              state->build, &place, &share, error));
+        if (share.style == TN_STYLE_DISTRIBUTED) continue; /* what lies there counts nothing */
+        *density = fmin(*density,
+                        bits_of(&share) / ((double)depth * (double)width * (double)state->build->read_ports));
+    }
+    if (isinf(*density) || *density < 1) *density = 1;
+    return TN_OK;
+}
+
+static tn_status find_density(bounder *state, tn_store store, uint32_t log, tn_error *error) {
+    const uint32_t asked =
+        store == TN_STORE_ACTIVATIONS ? state->build->activation_memory : state->build->core_memory;
+    double *density = &state->density[store][log], *padded = &state->padded_density[store][log], block, ultra;
+    *density = *padded = 1;
+    if (banks_asked(state->build, log) != 1 || asked == TN_STYLE_DISTRIBUTED) return TN_OK;
+    TN_TRY(least_density(state, store, log, TN_STYLE_BLOCK, &block, error));
+    TN_TRY(least_density(state, store, log, TN_STYLE_ULTRA, &ultra, error));
+    *density = *padded = asked == TN_STYLE_BLOCK   ? block
+                         : asked == TN_STYLE_ULTRA ? ultra
+                                                   : fmin(block, ultra);
+    if (asked == TN_STYLE_AUTO && is_settled(state, state->workload->word_bits << log))
+        TN_TRY(least_density(state, store, log, TN_STYLE_AUTO, density, error));
+    return TN_OK;
+}
+
+/* Whether the array's pool is the same in all designs. */
+static bool is_of_fixed_pool(const bounder *state, uint32_t array) {
+    const tn_array *this_array = &state->step->array[array];
+    return state->survey && state->build->buffers == TN_BUFFERS_POOLED && state->is_laid &&
+           state->is_placed && !this_array->is_core && !tn_role_is_activation(this_array->role) &&
+           !state->survey->differs[this_array->role];
+}
+
+static tn_status price_fixed_memory(const bounder *state, const tn_mapped *memory, double *least,
+                                    tn_error *error) {
+    const tn_place place = tn_place_as_built(memory, state->build);
+    const uint32_t own = tn_log_above(tn_mapped_row(memory, state->build));
+    *least = INFINITY;
+    for (uint32_t log = own; log <= tn_greatest(own, state->widest_log); log++) {
+        const uint64_t banks = banks_asked(state->build, log), one = 1;
+        tn_memory_share share;
+        uint64_t depth = 0;
+        for (uint32_t i = 0; i < memory->extents; i++)
+            depth += memory->extent[i].arrays * (((memory->extent[i].elements - 1) >> log) + 1);
+        const tn_row row = {one << log, banks, depth, banks, depth, 1};
+        TN_TRY(tn_price_share(state->workload->device, state->workload->word_bits, memory, &row, state->build,
+                              &place, &share, error));
+        *least = fmin(*least, bits_of(&share));
+    }
+    return TN_OK;
+}
+
+static tn_status add_fixed_pools(bounder *state, tn_price_part *part, tn_error *error) {
+    const tn_map *map = &state->plan->map;
+    bool *done;
+    TN_TRY(TN_NEW(&state->scratch, map->memories, &done, error));
+    for (uint32_t a = 0; a < state->step->arrays; a++) {
+        const uint32_t m = map->memory_of[a];
+        double bits;
+        if (m == NONE || done[m] || !is_of_fixed_pool(state, a)) continue;
+        done[m] = true;
+        TN_TRY(price_fixed_memory(state, &map->memory[m], &bits, error));
+        part->capacity_bits += bits;
+    }
+    return TN_OK;
 }
 
 static tn_status price_arrays(bounder *state, tn_error *error) {
-    const bool splits = state->build->placement == TN_PLACE_AS_BUILT &&
-                        state->workload->device->memory.geometry == TN_GEOMETRY_HLS,
-               pooled = state->build->buffers == TN_BUFFERS_POOLED;
+    const bool pooled = state->build->buffers == TN_BUFFERS_POOLED;
+    for (int store = 0; state->is_laid && state->is_placed && pooled && store < TN_STORES; store++)
+        for (uint32_t log = 0; log <= state->widest_log; log++)
+            TN_TRY(find_density(state, (tn_store)store, log, error));
     for (uint32_t a = 0; a < state->step->arrays; a++) {
-        if (state->step->array[a].elements == 0 || state->plan->map.off_chip[a]) continue;
-        if (splits && (state->step->array[a].is_core || !pooled))
+        if (state->step->array[a].elements == 0 || state->plan->map.off_chip[a] || is_of_fixed_pool(state, a))
+            continue;
+        if (state->is_placed && (state->step->array[a].is_core || !pooled))
             TN_TRY(price_alone(state, a, &state->own[a], error));
         else
-            price_bits(state, a, &state->own[a]);
+            price_pooled(state, a, &state->own[a]);
     }
     return TN_OK;
 }
@@ -263,6 +557,7 @@ static void add_living(const bounder *state, int life, tn_moment moment, tn_pric
 static tn_status add_memories(bounder *state, const tn_part_view *view, tn_price_part *part,
                               tn_error *error) {
     TN_TRY(price_arrays(state, error));
+    TN_TRY(add_fixed_pools(state, &part[state->parting->units], error));
     for (uint32_t a = 0; a < state->step->arrays; a++)
         if (life_of(state, a) == TN_LIVES) add(&part[owner_of(state->parting, a)], &state->own[a]);
     for (int life = 0; state->build->buffers == TN_BUFFERS_POOLED && life < TN_LIVES; life++)
@@ -386,13 +681,17 @@ static void add_off_chip(const bounder *state, tn_price_part *part) {
 
 /* ---- the whole ---- */
 
-static tn_status begin(tn_parting *parting, const tn_build *build, bounder *state, tn_error *error) {
+static tn_status begin(tn_parting *parting, const tn_build *build, const tn_part_survey *survey,
+                       bounder *state, tn_error *error) {
     *state = (bounder){.parting = parting,
+                       .survey = survey,
                        .workload = parting->workload,
                        .step = parting->workload->step,
                        .build = build,
                        .is_laid = build->layouts == TN_LAID_AS_FOUND && build->array == TN_ARRAY_LANES,
                        .widest_log = tn_widest_row_log(build)};
+    state->is_placed = build->placement == TN_PLACE_AS_BUILT &&
+                       parting->workload->device->memory.geometry == TN_GEOMETRY_HLS;
     state->lutram_bits = parting->workload->device->memory.lutram_bits_most;
     if (build->placement == TN_PLACE_SEARCHED || build->split == TN_SPLIT_PARTITION ||
         build->split == TN_SPLIT_BANKS) /* a bank is as small */
@@ -406,7 +705,7 @@ tn_status tn_parting_bound(tn_parting *parting, const tn_build *this_build, cons
     const tn_build build = tn_build_effective(this_build);
     bounder state;
     memset(part, 0, (parting->units + 1) * sizeof *part);
-    tn_status status = begin(parting, &build, &state, error);
+    tn_status status = begin(parting, &build, view->survey, &state, error);
     if (status == TN_OK) status = add_work(&state, view, part, error);
     if (status == TN_OK) status = add_memories(&state, view, part, error);
     if (status == TN_OK) add_off_chip(&state, part);
@@ -452,12 +751,12 @@ static tn_status choose_kind(bounder *state, tn_part_view *view, tn_error *error
     return TN_OK;
 }
 
-tn_status tn_part_view_choose(tn_parting *parting, const tn_build *this_build, tn_part_view *view,
-                              tn_error *error) {
+tn_status tn_part_view_choose(tn_parting *parting, const tn_build *this_build, const tn_part_survey *survey,
+                              tn_part_view *view, tn_error *error) {
     const tn_build build = tn_build_effective(this_build);
     bounder state;
-    *view = (tn_part_view){.kind = NONE};
-    tn_status status = begin(parting, &build, &state, error);
+    *view = (tn_part_view){.survey = survey, .kind = NONE};
+    tn_status status = begin(parting, &build, survey, &state, error);
     if (status == TN_OK) status = choose_moments(&state, view, error);
     if (status == TN_OK) status = choose_kind(&state, view, error);
     tn_arena_free(&state.scratch);

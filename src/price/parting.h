@@ -9,7 +9,8 @@ static const uint32_t TN_OWNER_SHARED = UINT32_MAX - 1; /* of an array: several 
 struct tn_parting {
     tn_workload *workload;
     uint32_t units;
-    uint32_t *unit_of_operation; /* [operations] */
+    const uint32_t *unit_of_layer; /* [layers] */
+    uint32_t *unit_of_operation;   /* [operations] */
     uint32_t
         *owner; /* [arrays]: a unit, `units` for none, TN_OWNER_SHARED, or UINT32_MAX where none touches it */
     uint32_t shared_count;

@@ -136,7 +136,7 @@ tn_status tn_parting_make(tn_workload *workload, const uint32_t *unit_of, uint32
     const tn_step *step = workload->step;
     tn_parting *made;
     TN_TRY(TN_NEW(arena, 1, &made, error));
-    *made = (tn_parting){.workload = workload, .units = units};
+    *made = (tn_parting){.workload = workload, .units = units, .unit_of_layer = unit_of};
     TN_TRY(TN_NEW(arena, step->operations, &made->unit_of_operation, error));
     TN_TRY(TN_NEW(arena, step->arrays, &made->owner, error));
     for (uint32_t i = 0; i < step->operations; i++)

@@ -60,7 +60,7 @@ typedef struct tn_parting tn_parting;
  * arena. */
 tn_status tn_parting_refuses(const tn_build *build, tn_arena *arena, const char **why, tn_error *error);
 
-/* unit_of[layer]: below `units`, or `units` for none. Workload and arena must outlive the parting. */
+/* unit_of[layer]: below `units`, or `units` for none. Workload, unit_of and arena must outlive the parting. */
 tn_status tn_parting_make(tn_workload *workload, const uint32_t *unit_of, uint32_t units, tn_arena *arena,
                           tn_parting **parting, tn_error *error);
 

@@ -107,6 +107,7 @@ typedef struct {
     tn_layer_table *table;
     uint64_t *good; /* [units]: a defined option of each */
     uint64_t steps;
+    tn_part_survey *survey;   /* [TN_FUSIONS]: of all steps, where parts are bounds */
     tn_step_kind kind;        /* of the first step: what all must have in common */
     size_t stagings;          /* sizes over which arrays live off chip, in some builds, */
     const tn_build **staging; /* and a build of each */
@@ -456,12 +457,47 @@ static tn_status keep_common(job *all, worker *thread, tn_parting *parting, tn_a
     return TN_OK;
 }
 
+/* What all steps have in common as each of the builds does them. */
+static tn_status survey_steps(job *all, worker *thread, tn_arena *arena, tn_error *error) {
+    const tn_layer_table *table = all->table;
+    uint64_t *option;
+    bool whole;
+    TN_TRY(TN_NEW(arena, TN_FUSIONS, &all->survey, error));
+    TN_TRY(TN_NEW(arena, table->units, &option, error));
+    for (uint64_t index = 0; index < all->steps && !table->empty && !table->refused; index++) {
+        bool done[TN_FUSIONS] = {false};
+        if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "interrupted");
+        TN_TRY(load_step(all, thread, index, option, &whole, error));
+        for (size_t b = 0; whole && b < table->builds; b++) {
+            const uint32_t fusion = table->build[b].fusion;
+            tn_workload *workload;
+            tn_parting *parting;
+            if (done[fusion]) continue;
+            done[fusion] = true;
+            tn_arena_reset(&thread->arena);
+            TN_TRY(tn_workload_built(tn_evaluator_workload(thread->evaluator), &table->build[b], &workload,
+                                     error));
+            TN_TRY(tn_parting_make(workload, all->units->of_layer, table->units, &thread->arena, &parting,
+                                   error));
+            TN_TRY(tn_part_survey_add(&all->survey[fusion], parting, arena, error));
+        }
+    }
+    return TN_OK;
+}
+
 /* How bounds look at steps, and what kernels builds have. */
 static tn_status first_bounds(job *all, worker *thread, tn_arena *arena, tn_error *error) {
     tn_layer_table *table = all->table;
     tn_part_view *view;
+    uint64_t *option;
+    bool whole;
     TN_TRY(TN_NEW(arena, table->builds, &view, error));
+    TN_TRY(TN_NEW(arena, table->units, &option, error));
     table->view = view;
+    TN_TRY(survey_steps(all, thread, arena, error));
+    if (table->refused || table->empty) return TN_OK;
+    TN_TRY(load_step(all, thread, 0, option, &whole, error));
+    if (!whole) return TN_OK;
     for (size_t b = 0; b < table->builds; b++) {
         const tn_build *build = &table->build[b];
         tn_workload *workload;
@@ -472,7 +508,7 @@ static tn_status first_bounds(job *all, worker *thread, tn_arena *arena, tn_erro
         TN_TRY(tn_workload_built(tn_evaluator_workload(thread->evaluator), build, &workload, error));
         TN_TRY(
             tn_parting_make(workload, all->units->of_layer, table->units, &thread->arena, &parting, error));
-        tn_status status = tn_part_view_choose(parting, build, &view[b], error);
+        tn_status status = tn_part_view_choose(parting, build, &all->survey[build->fusion], &view[b], error);
         if (status == TN_OK) status = tn_bound_kernels(workload, build, &table->kernels[b], error);
         if (status != TN_OK && status != TN_INPUT && status != TN_OVERFLOW) return status;
     }
