@@ -419,6 +419,34 @@ static tn_status add_kinds(reach *reaching, const tn_build_task *job, const uint
     return add_design(reaching, digit, error);
 }
 
+/* Of two kinds so many that one of them fills the memories that a group of cores shares, and the other has the rest. */
+static tn_status add_splits(reach *reaching, const tn_build_task *job, const uint32_t *own, tn_error *error) {
+    const uint32_t units = reaching->state->units.count;
+    const uint64_t group = reaching->state->table[job->keys].build[job->build].group;
+    uint32_t digit[TN_AXES_MOST];
+    for (int way = 0; way < 4; way++) {
+        memcpy(digit, own, reaching->choices * sizeof *digit);
+        for (uint32_t first = 0; first < units; first++) {
+            uint32_t likes = 0, place = 0, a = first, b = first;
+            if (reaching->like[first] != first) continue;
+            for (uint32_t u = first; u < units; u++) likes += reaching->like[u] == first;
+            for (int tries = 0; tries < 16; tries++) { /* kinds by lot: what is frequent comes often */
+                uint32_t u = (uint32_t)below(reaching, units), v = (uint32_t)below(reaching, units);
+                if (reaching->like[u] != first || reaching->like[v] != first) continue;
+                a = u;
+                b = v;
+                if (option_of(reaching, a, own) != option_of(reaching, b, own)) break;
+            }
+            uint64_t of_a = likes > group ? group : likes / 2;
+            for (uint32_t u = first; u < units; u++)
+                if (reaching->like[u] == first)
+                    set_option(reaching, u, option_of(reaching, place++ < of_a ? a : b, own), digit);
+        }
+        TN_TRY(add_design(reaching, digit, error));
+    }
+    return TN_OK;
+}
+
 /* A design that differs from `from` in a unit, in all units of a kind, or by the bound's build. */
 static tn_status add_change(reach *reaching, const tn_build_task *job, const uint32_t *from,
                             const uint32_t *toward, tn_error *error) {
@@ -462,6 +490,7 @@ static tn_status add_candidates(reach *reaching, size_t bound, tn_error *error) 
         for (uint32_t kinds = 1; kinds <= KINDS; kinds++) TN_TRY(add_kinds(reaching, job, own, kinds, error));
         if (reaching->nearest[bound] == UINT32_MAX) return TN_OK;
     }
+    TN_TRY(add_splits(reaching, job, own, error));
     for (int i = 0; reaching->nearest[bound] != UINT32_MAX && i < CHANGES; i++)
         TN_TRY(add_change(reaching, job,
                           reaching->member_digit + (size_t)reaching->nearest[bound] * reaching->choices, own,
@@ -471,10 +500,13 @@ static tn_status add_candidates(reach *reaching, size_t bound, tn_error *error) 
 
 /* ---- the bounds that are furthest from all designs ---- */
 
-static double furthest(const reach *reaching) {
-    double most = 0;
-    for (size_t i = 0; i < reaching->bounds.count; i++) most = fmax(most, reaching->distance[i]);
-    return exp(most);
+/* How far all bounds together are beyond what is asked. */
+static double excess(const reach *reaching) {
+    const double asked = log(reaching->asked);
+    double sum = 0;
+    for (size_t i = 0; i < reaching->bounds.count; i++)
+        sum += fmin(fmax(0, reaching->distance[i] - asked), 100);
+    return sum;
 }
 
 static bool is_near(const reach *reaching, size_t a, size_t b) {
@@ -486,42 +518,52 @@ static bool is_near(const reach *reaching, size_t a, size_t b) {
     return most < apart;
 }
 
-/* Up to `most` of those beyond what is asked, the furthest first, of near ones one: *count of them. */
-static void pick(const reach *reaching, size_t *list, size_t most, size_t *count) {
-    const double asked = log(reaching->asked);
-    *count = 0;
-    double limit = INFINITY;
-    while (*count < most) {
-        size_t best = SIZE_MAX;
-        double worst = -INFINITY;
-        for (size_t i = 0; i < reaching->bounds.count; i++) {
-            /* What was tried often comes later. */
-            double urgency = fmin(reaching->distance[i], 600) / (1 + 0.05 * reaching->tries[i]);
-            bool near = false;
-            if (reaching->distance[i] <= asked || urgency <= worst || urgency > limit) continue;
-            for (size_t k = 0; k < *count && !near; k++) near = list[k] == i || is_near(reaching, i, list[k]);
-            if (near) continue;
-            worst = urgency;
-            best = i;
-        }
-        if (best == SIZE_MAX) break;
-        limit = worst;
-        list[(*count)++] = best;
-    }
+typedef struct {
+    double urgency;
+    size_t bound;
+} urgent;
+
+static int by_urgency(const void *left, const void *right) {
+    const urgent *a = left, *b = right;
+    if (a->urgency != b->urgency) return a->urgency > b->urgency ? -1 : 1;
+    return (a->bound > b->bound) - (a->bound < b->bound);
 }
 
-/* Until every bound has a design as near as asked, or nothing comes nearer any more. */
-static tn_status approach(reach *reaching, tn_error *error) {
-    enum { PICKED = 32, STALE_MOST = 12 };
+/* Up to `most` of those beyond what is asked, the furthest first, of near ones one; what was tried often comes later. */
+static tn_status pick(const reach *reaching, size_t *list, size_t most, size_t *count, tn_error *error) {
+    const double asked = log(reaching->asked);
+    urgent *order;
+    size_t all = 0;
+    *count = 0;
+    TN_TRY(TN_ALLOC(reaching->bounds.count, &order, error));
+    for (size_t i = 0; i < reaching->bounds.count; i++)
+        if (reaching->distance[i] > asked)
+            order[all++] =
+                (urgent){(fmin(reaching->distance[i], 100) - asked) / (1 + 0.3 * reaching->tries[i]), i};
+    qsort(order, all, sizeof *order, by_urgency);
+    for (size_t i = 0; i < all && *count < most; i++) {
+        bool near = false;
+        for (size_t k = 0; k < *count && !near; k++) near = is_near(reaching, order[i].bound, list[k]);
+        if (!near) list[(*count)++] = order[i].bound;
+    }
+    tn_free(order);
+    return TN_OK;
+}
+
+/* Until every bound has a design as near as asked, or little comes nearer any more; `last`: or the time or the designs that
+ * there are for it are over. */
+static tn_status approach(reach *reaching, bool last, tn_error *error) {
+    enum { PICKED = 48, STALE_MOST = 3 };
+    const bool timed = reaching->state->options->seconds > 0;
     size_t list[PICKED], count;
-    double before = furthest(reaching);
-    for (int stale = 0; stale < STALE_MOST && before > reaching->asked && !is_over(reaching);) {
-        pick(reaching, list, PICKED, &count);
+    double before = excess(reaching);
+    for (int stale = 0; (stale < STALE_MOST || (last && timed)) && before > 0 && !is_over(reaching);) {
+        TN_TRY(pick(reaching, list, PICKED, &count, error));
         for (size_t i = 0; i < count; i++) TN_TRY(add_candidates(reaching, list[i], error));
-        if (reaching->next.count == 0) break;
+        if (reaching->next.count == 0 && ++stale > 2 * STALE_MOST) break;
         TN_TRY(price_batch(reaching, error));
-        double now = furthest(reaching);
-        stale = now < before * (1 - 1e-3) ? 0 : stale + 1;
+        double now = excess(reaching);
+        stale = now < before * (1 - (last ? 1e-3 : 1e-2)) ? 0 : stale + 1;
         before = now;
     }
     return TN_OK;
@@ -549,11 +591,11 @@ static tn_status seek(reach *reaching, tn_error *error) {
     TN_TRY(add_uniform(reaching, reaching->most / 4, error));
     TN_TRY(price_batch(reaching, error));
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        const bool fine = steps[i] < 0.2 * (reaching->asked - 1);
+        const bool last = steps[i] < 0.15 * (reaching->asked - 1) || i + 1 == sizeof steps / sizeof *steps;
         TN_TRY(find_fronts(reaching, wants, steps[i], error));
         TN_TRY(gather_bounds(reaching, error));
-        TN_TRY(approach(reaching, error));
-        if (!list_wanted(reaching, wants) || is_over(reaching) || fine) break;
+        TN_TRY(approach(reaching, last, error));
+        if (!list_wanted(reaching, wants) || is_over(reaching) || last) break;
     }
     return tn_interrupted() && reaching->members == 0 ? tn_fail(error, TN_INTERRUPTED, "interrupted") : TN_OK;
 }
