@@ -196,7 +196,7 @@ static tn_status lay_layer(layer_out *layout, uint32_t layer) {
     const tn_build *build = layout->build;
     const tn_program *program = layout->arrays->program[layer];
     const tn_kernel_edges edges = {build->rows, build->columns, build->reduction};
-    tn_laid_layers *layers = &layout->laid_step->layers;
+    tn_laid_layers *layers = &layout->laid_step->programs->layers;
     tn_layout_demand *demand;
     if (!program) return TN_OK;
     TN_TRY(TN_NEW(layers->arena, program->tensors, &demand, layout->error));
@@ -267,7 +267,7 @@ static tn_status find_way(layer_out *layout, uint32_t layer, const uint32_t feat
     const tn_kernel_edges edges = {build->rows, build->columns, build->reduction};
     const uint32_t row = tn_widest_row_log(build);
     tn_layout_demand *demand;
-    TN_TRY(TN_NEW(layout->laid_step->layers.arena, program->tensors, &demand, layout->error));
+    TN_TRY(TN_NEW(layout->laid_step->programs->layers.arena, program->tensors, &demand, layout->error));
     for (uint32_t t = 0; t < program->tensors; t++) {
         demand[t] = (tn_layout_demand){.is_updated = true, .is_looked_up = looked_up};
         if (!shares || !is_matrix(layout, layout->arrays->of_tensor[layer][t]) ||
@@ -280,8 +280,8 @@ static tn_status find_way(layer_out *layout, uint32_t layer, const uint32_t feat
         demand[t].token_log = (uint8_t)(looked_up ? 0 : row - f);
         demand[t].row_log = (uint8_t)(looked_up ? f : row);
     }
-    return tn_laid_layer_find(&layout->laid_step->layers, program, &edges, banking_of(build->split), demand,
-                              way, layout->error);
+    return tn_laid_layer_find(&layout->laid_step->programs->layers, program, &edges, banking_of(build->split),
+                              demand, way, layout->error);
 }
 
 static tn_status lay_layer_alone(layer_out *layout, uint32_t layer) {
@@ -347,19 +347,20 @@ tn_status tn_laid_product_cycles(const tn_laid_step *laid_step, const tn_laid *l
     if (laid->alone) *cycles = UINT64_MAX;
     for (uint32_t i = 0; laid->alone && i < laid->ways[layer]; i++) {
         uint64_t its;
-        TN_TRY(tn_laid_layer_cycles(&laid_step->layers, laid->way[layer][i], true, product, kernel, &its,
-                                    error));
+        TN_TRY(tn_laid_layer_cycles(&laid_step->programs->layers, laid->way[layer][i], true, product, kernel,
+                                    &its, error));
         *cycles = tn_least(*cycles, its);
     }
     if (laid->alone) return TN_OK;
-    return tn_laid_layer_cycles(&laid_step->layers, laid->known[layer], laid->closely, product, kernel,
-                                cycles, error);
+    return tn_laid_layer_cycles(&laid_step->programs->layers, laid->known[layer], laid->closely, product,
+                                kernel, cycles, error);
 }
 
 tn_status tn_laid_partial_cycles(const tn_laid_step *laid_step, const tn_laid *laid, uint32_t layer,
                                  const tn_partial *part, const tn_matmul *kernel, uint64_t *cycles,
                                  tn_error *error) {
-    return tn_laid_layer_partial_cycles(&laid_step->layers, laid->known[layer], part, kernel, cycles, error);
+    return tn_laid_layer_partial_cycles(&laid_step->programs->layers, laid->known[layer], part, kernel,
+                                        cycles, error);
 }
 
 /* ---- depths ---- */
@@ -375,8 +376,8 @@ static tn_status find_least_depths(layer_out *layout) {
         const tn_program *program = layout->arrays->program[l];
         const tn_least_rows *least;
         if (!program) continue;
-        TN_TRY(tn_least_rows_find(&layout->laid_step->least, program, layout->laid_step->layers.arena, &least,
-                                  layout->error));
+        TN_TRY(tn_least_rows_find(&layout->laid_step->programs->least, program,
+                                  layout->laid_step->programs->layers.arena, &least, layout->error));
         if (layout->laid->least) layout->laid->least[l] = least;
         for (uint32_t t = 0; t < program->tensors; t++) {
             uint32_t array = layout->arrays->of_tensor[l][t],
@@ -558,12 +559,22 @@ static tn_status lay_closely(layer_out *layout) {
 
 /* ---- what is known ---- */
 
-tn_status tn_laid_step_make(const tn_step *step, tn_arena *arena, tn_laid_step **made, tn_error *error) {
+tn_status tn_laid_programs_begin(tn_laid_programs *programs, tn_arena *arena, tn_error *error) {
+    *programs = (tn_laid_programs){0};
+    return tn_laid_layers_begin(&programs->layers, arena, error);
+}
+
+tn_status tn_laid_step_make(const tn_step *step, tn_laid_programs *programs, tn_arena *arena,
+                            tn_laid_step **made, tn_error *error) {
     tn_laid_step *laid;
     TN_TRY(TN_NEW(arena, 1, &laid, error));
-    laid->step = step;
-    TN_TRY(tn_laid_arrays_find(step, arena, &laid->arrays, error));
-    TN_TRY(tn_laid_layers_begin(&laid->layers, arena, error));
+    *laid = (tn_laid_step){.step = step, .programs = programs};
+    if (!programs) {
+        TN_TRY(TN_NEW(arena, 1, &laid->programs, error));
+        TN_TRY(tn_laid_programs_begin(laid->programs, arena, error));
+    }
+    TN_TRY(tn_laid_arrays_find(step, &laid->programs->ones, laid->programs->layers.arena, arena,
+                               &laid->arrays, error));
     *made = laid;
     return TN_OK;
 }

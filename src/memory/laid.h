@@ -63,14 +63,23 @@ typedef struct tn_laid {
     struct tn_laid *next;
 } tn_laid;
 
+/* What is known of programs' layouts, whatever the steps that they are in. */
+typedef struct tn_laid_programs {
+    tn_laid_layers layers;
+    tn_least_rows *least; /* a list */
+    tn_one_token *ones;   /* memory/laid_arrays.h: a list */
+} tn_laid_programs;
+tn_status tn_laid_programs_begin(tn_laid_programs *programs, tn_arena *arena, tn_error *error);
+
 /* What is known of a step's layouts under every memory map and on every device. */
 typedef struct tn_laid_step {
     const tn_step *step;
     const tn_laid_arrays *arrays;
-    tn_laid_layers layers;
-    tn_least_rows *least; /* of the layers' programs: a list */
+    tn_laid_programs *programs;
 } tn_laid_step;
-tn_status tn_laid_step_make(const tn_step *step, tn_arena *arena, tn_laid_step **made, tn_error *error);
+/* `programs`: of steps whose programs live as long as it; NULL: it gets its own, in `arena`. */
+tn_status tn_laid_step_make(const tn_step *step, tn_laid_programs *programs, tn_arena *arena,
+                            tn_laid_step **made, tn_error *error);
 
 /* What is known of them under one map. All three must outlive it. */
 typedef struct tn_laid_map tn_laid_map;

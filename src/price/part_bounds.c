@@ -217,14 +217,15 @@ static void even_updates(bounder *state) {
 static tn_status find_least_rows(bounder *state, tn_error *error) {
     tn_workload *workload = state->parting->workload;
     const tn_step *step = state->step;
-    if (!workload->laid) TN_TRY(tn_laid_step_make(step, workload->arena, &workload->laid, error));
+    if (!workload->laid)
+        TN_TRY(tn_laid_step_make(step, workload->laid_programs, workload->arena, &workload->laid, error));
     const tn_laid_arrays *arrays = workload->laid->arrays;
     for (uint32_t l = 0; l < step->layers; l++) {
         const tn_program *program = arrays->program[l];
         const tn_least_rows *least;
         if (!program) continue;
-        TN_TRY(
-            tn_least_rows_find(&workload->laid->least, program, workload->laid->layers.arena, &least, error));
+        TN_TRY(tn_least_rows_find(&workload->laid->programs->least, program,
+                                  workload->laid->programs->layers.arena, &least, error));
         for (uint32_t t = 0; t < program->tensors; t++) {
             const uint32_t array = arrays->of_tensor[l][t];
             if (array == NONE || arrays->columns[array] > 0 || state->rows[array] ||

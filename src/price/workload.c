@@ -248,6 +248,7 @@ tn_status tn_workload_built(tn_workload *workload, const tn_build *build, tn_wor
     TN_TRY(tn_step_fuse(workload->step, fusion == TN_FUSION_WRITE_BACK, workload->arena, step, error));
     TN_TRY(tn_workload_prepare(step, workload->device, workload->arena, built, error));
     for (int i = 0; i < TN_FUSIONS; i++) (*built)->built[i] = *built;
+    (*built)->laid_programs = workload->laid_programs;
     if (workload->laid_as && workload->laid_as->built[fusion])
         tn_workload_share_layouts(*built, workload->laid_as->built[fusion]);
     workload->built[fusion] = *built;

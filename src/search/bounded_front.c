@@ -270,6 +270,7 @@ static tn_status find_fronts(reach *reaching, const bool *wants, double epsilon,
         } else if (job->front.option && !tn_interrupted() &&
                    (job->status == TN_INTERRUPTED || job->status == TN_LIMIT)) {
             job->status = TN_OK;
+            job->is_finest = true;
         }
 #pragma omp critical(tenfold_decomposition)
         if (state->options->progress) tn_progress_report(state->options->progress, ++done, state->tasks);
@@ -419,32 +420,101 @@ static tn_status add_kinds(reach *reaching, const tn_build_task *job, const uint
     return add_design(reaching, digit, error);
 }
 
-/* Of two kinds so many that one of them fills the memories that a group of cores shares, and the other has the rest. */
-static tn_status add_splits(reach *reaching, const tn_build_task *job, const uint32_t *own, tn_error *error) {
-    const uint32_t units = reaching->state->units.count;
-    const uint64_t group = reaching->state->table[job->keys].build[job->build].group;
-    uint32_t digit[TN_AXES_MOST];
-    for (int way = 0; way < 4; way++) {
-        memcpy(digit, own, reaching->choices * sizeof *digit);
-        for (uint32_t first = 0; first < units; first++) {
-            uint32_t likes = 0, place = 0, a = first, b = first;
-            if (reaching->like[first] != first) continue;
-            for (uint32_t u = first; u < units; u++) likes += reaching->like[u] == first;
-            for (int tries = 0; tries < 16; tries++) { /* kinds by lot: what is frequent comes often */
-                uint32_t u = (uint32_t)below(reaching, units), v = (uint32_t)below(reaching, units);
-                if (reaching->like[u] != first || reaching->like[v] != first) continue;
-                a = u;
-                b = v;
-                if (option_of(reaching, a, own) != option_of(reaching, b, own)) break;
-            }
-            uint64_t of_a = likes > group ? group : likes / 2;
-            for (uint32_t u = first; u < units; u++)
-                if (reaching->like[u] == first)
-                    set_option(reaching, u, option_of(reaching, place++ < of_a ? a : b, own), digit);
-        }
-        TN_TRY(add_design(reaching, digit, error));
+/* The greatest factor by which the sum of the options' parts alone is worse than the bound: no less than that of the design. */
+static double worse_at_least(const reach *reaching, const tn_build_task *job, const uint64_t *option,
+                             size_t bound) {
+    const tn_layer_table *table = &reaching->state->table[job->keys];
+    tn_build_task one = *job;
+    double cost[TN_COSTS], most = 1;
+    tn_point point;
+    for (int c = 0; c < TN_COSTS; c++) {
+        cost[c] = tn_part_cost(&table->rest[job->build], (tn_layer_cost)c);
+        one.front.cost[c] = &cost[c];
     }
-    return TN_OK;
+    cost[TN_COST_PARAMETERS] += table->rest_sum[TN_SUM_PARAMETERS];
+    cost[TN_COST_MACS] += table->rest_sum[TN_SUM_MACS];
+    for (uint32_t u = 0; u < table->units; u++) {
+        const tn_unit_table *unit = &table->unit[u];
+        if (!unit->defined[option[u]]) return INFINITY;
+        for (int c = 0; c < TN_COSTS; c++)
+            cost[c] += tn_part_cost(&unit->part[job->build][option[u]], (tn_layer_cost)c);
+        cost[TN_COST_DEGREES] += unit->sum[TN_SUM_DEGREES][option[u]];
+        cost[TN_COST_PARAMETERS] += unit->sum[TN_SUM_PARAMETERS][option[u]];
+        cost[TN_COST_MACS] += unit->sum[TN_SUM_MACS][option[u]];
+    }
+    const tn_evaluation evaluation = tn_decomposing_bound(reaching->state, &one, 0);
+    tn_space_point(reaching->space, &evaluation, 0, &point);
+    for (size_t k = 0; k < reaching->objectives; k++)
+        most = fmax(most, tn_worse_by(reaching->space, k, point.value[k], reaching->bounds.value[k][bound]));
+    return most;
+}
+
+/* An option near the unit's: one of its choices has the next value, before or behind. */
+static uint64_t neighbour_of(reach *reaching, uint32_t unit, uint64_t option) {
+    const tn_unit *its = &reaching->state->units.unit[unit];
+    uint32_t digit[TN_AXES_MOST];
+    set_option(reaching, unit, option, digit);
+    const size_t axis = its->axis[below(reaching, its->axes)],
+                 count = reaching->space->choices.axis[axis].count;
+    const uint32_t moved = digit[axis] + (below(reaching, 2) ? 1 : UINT32_MAX);
+    if (moved < count) digit[axis] = moved;
+    return option_of(reaching, unit, digit);
+}
+
+static bool is_among(const uint64_t *list, uint32_t count, uint64_t value) {
+    bool found = false;
+    for (uint32_t i = 0; i < count; i++) found |= list[i] == value;
+    return found;
+}
+
+/* A design with a few kinds of units, each of which has as many as the others or as fill a memory that cores share: drawn,
+ * until one is drawn whose parts alone are no further from the bound than the nearest design. */
+static tn_status add_mix(reach *reaching, const tn_build_task *job, const uint32_t *own, size_t bound,
+                         tn_error *error) {
+    enum { TRIES = 40, KINDS_MOST = 6 };
+    const tn_units *units = &reaching->state->units;
+    const uint64_t group = reaching->state->table[job->keys].build[job->build].group;
+    const double enough =
+        fmax(reaching->asked, 0.5 * (reaching->asked + exp(fmin(reaching->distance[bound], 5))));
+    uint64_t option[TN_AXES_MOST], best[TN_AXES_MOST];
+    uint32_t digit[TN_AXES_MOST];
+    double least = INFINITY;
+    for (int tries = 0; tries < TRIES && least > reaching->asked; tries++) {
+        for (uint32_t first = 0; first < units->count; first++) {
+            uint64_t kind[KINDS_MOST];
+            uint32_t likes = 0, place = 0;
+            const uint32_t kinds = 1 + (uint32_t)below(reaching, KINDS_MOST);
+            if (reaching->like[first] != first) continue;
+            for (uint32_t u = first; u < units->count; u++) likes += reaching->like[u] == first;
+            for (uint32_t k = 0; k < kinds; k++) {
+                uint32_t source;
+                do source = first + (uint32_t)below(reaching, units->count - first);
+                while (reaching->like[source] != first);
+                kind[k] = option_of(reaching, source, own);
+                if (below(reaching, 4) == 0) kind[k] = neighbour_of(reaching, source, kind[k]);
+                /* Of one kind in two memories nothing is saved. */
+                for (int moves = 0; moves < 6 && is_among(kind, k, kind[k]); moves++)
+                    kind[k] = neighbour_of(reaching, source, kind[k]);
+            }
+            const bool fills = likes > group && below(reaching, 3) == 0;
+            for (uint32_t u = first; u < units->count; u++) {
+                if (reaching->like[u] != first) continue;
+                const uint64_t k = fills ? place / group : (uint64_t)place * kinds / likes;
+                option[u] = kind[k < kinds ? k : kinds - 1];
+                /* what differs from the rest in the bound's own design does so for a reason */
+                if (below(reaching, 4) == 0 && u + 2 >= units->count) option[u] = option_of(reaching, u, own);
+                place++;
+            }
+        }
+        double worse = worse_at_least(reaching, job, option, bound);
+        if (worse >= least) continue;
+        least = worse;
+        memcpy(best, option, units->count * sizeof *best);
+    }
+    if (least > enough) return TN_OK;
+    memcpy(digit, own, reaching->choices * sizeof *digit);
+    for (uint32_t u = 0; u < units->count; u++) set_option(reaching, u, best[u], digit);
+    return add_design(reaching, digit, error);
 }
 
 /* A design that differs from `from` in a unit, in all units of a kind, or by the bound's build. */
@@ -481,7 +551,7 @@ static tn_status add_change(reach *reaching, const tn_build_task *job, const uin
 }
 
 static tn_status add_candidates(reach *reaching, size_t bound, tn_error *error) {
-    enum { CHANGES = 6, KINDS = 3 };
+    enum { CHANGES = 5, KINDS = 3, MIXES = 6 };
     const tn_build_task *job = &reaching->state->task[reaching->bounds.left[bound]];
     uint32_t own[TN_AXES_MOST];
     tn_decomposing_digits(reaching->state, job, reaching->bounds.right[bound], own);
@@ -490,7 +560,7 @@ static tn_status add_candidates(reach *reaching, size_t bound, tn_error *error) 
         for (uint32_t kinds = 1; kinds <= KINDS; kinds++) TN_TRY(add_kinds(reaching, job, own, kinds, error));
         if (reaching->nearest[bound] == UINT32_MAX) return TN_OK;
     }
-    TN_TRY(add_splits(reaching, job, own, error));
+    for (int i = 0; i < MIXES; i++) TN_TRY(add_mix(reaching, job, own, bound, error));
     for (int i = 0; reaching->nearest[bound] != UINT32_MAX && i < CHANGES; i++)
         TN_TRY(add_change(reaching, job,
                           reaching->member_digit + (size_t)reaching->nearest[bound] * reaching->choices, own,
@@ -571,13 +641,19 @@ static tn_status approach(reach *reaching, bool last, tn_error *error) {
 
 /* ---- the whole ---- */
 
-/* Builds some of whose bounds are beyond what is asked. */
-static bool list_wanted(const reach *reaching, bool *wants) {
+/* Builds some of whose bounds are beyond what is asked, of those with coarser boxes than `epsilon`. */
+static bool list_wanted(const reach *reaching, double epsilon, bool *wants) {
     const double asked = log(reaching->asked);
     bool any = false;
     memset(wants, 0, reaching->state->tasks * sizeof *wants);
-    for (size_t i = 0; i < reaching->bounds.count; i++)
-        if (reaching->distance[i] > asked) any = wants[reaching->bounds.left[i]] = true;
+    for (size_t i = 0; i < reaching->bounds.count; i++) {
+        const uint32_t task = reaching->bounds.left[i];
+        if (reaching->distance[i] <= asked ||
+            reaching->state->task[task].front.slack <= 1 + 1.001 * epsilon ||
+            reaching->state->task[task].is_finest)
+            continue;
+        any = wants[task] = true;
+    }
     return any;
 }
 
@@ -592,10 +668,13 @@ static tn_status seek(reach *reaching, tn_error *error) {
     TN_TRY(price_batch(reaching, error));
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         const bool last = steps[i] < 0.15 * (reaching->asked - 1) || i + 1 == sizeof steps / sizeof *steps;
-        TN_TRY(find_fronts(reaching, wants, steps[i], error));
-        TN_TRY(gather_bounds(reaching, error));
+        /* What finer bounds of others no longer cover is to be as fine. */
+        do {
+            TN_TRY(find_fronts(reaching, wants, steps[i], error));
+            TN_TRY(gather_bounds(reaching, error));
+        } while (list_wanted(reaching, steps[i], wants) && !is_over(reaching));
         TN_TRY(approach(reaching, last, error));
-        if (!list_wanted(reaching, wants) || is_over(reaching) || last) break;
+        if (!list_wanted(reaching, 0, wants) || is_over(reaching) || last) break;
     }
     return tn_interrupted() && reaching->members == 0 ? tn_fail(error, TN_INTERRUPTED, "interrupted") : TN_OK;
 }

@@ -37,6 +37,7 @@ void tn_evaluator_free(tn_evaluator *evaluator) {
     if (!evaluator) return;
     tn_program_cache_free(evaluator->cache);
     tn_arena_free(&evaluator->step_arena);
+    tn_arena_free(&evaluator->laid_arena);
     tn_arena_free(&evaluator->model_arena);
     tn_free(evaluator);
 }

@@ -2,13 +2,14 @@
 
 #include "base/checked.h"
 #include "model/layer_weight.h"
+#include "price/workload_data.h"
 #include "step/program_cache.h"
 
 #include <math.h>
 #include <string.h>
 
 /* Programs that a thread keeps before it starts afresh: bounds its memory on long sweeps. */
-enum { OUTERS_PER_CACHE = 4096 };
+enum { OUTERS_PER_CACHE = 4096, LAYERS_KEPT = 8192 };
 
 /* `format: dense` takes all weights out of their cores. */
 static bool is_all_dense(const tn_model *model) {
@@ -187,11 +188,20 @@ static void accuracy_of_choices(tn_evaluator *evaluator, const size_t *outer_dig
     evaluator->accuracy.deviation = round(1e6 * evaluator->accuracy.deviation) / 1e6;
 }
 
+/* The step that stands goes with its layouts. */
+static tn_status renew_layouts(tn_evaluator *evaluator, tn_error *error) {
+    tn_arena_reset(&evaluator->laid_arena);
+    return tn_laid_programs_begin(&evaluator->laid, &evaluator->laid_arena, error);
+}
+
 static tn_status renew_cache(tn_evaluator *evaluator, tn_error *error) {
+    if (evaluator->cache && evaluator->laid.layers.count > LAYERS_KEPT)
+        TN_TRY(renew_layouts(evaluator, error));
     if (evaluator->cache && evaluator->cached_outers++ < OUTERS_PER_CACHE) return TN_OK;
     tn_program_cache_free(evaluator->cache);
     evaluator->cache = NULL;
     evaluator->cached_outers = 0;
+    TN_TRY(renew_layouts(evaluator, error));
     return tn_program_cache_new(&evaluator->cache, error);
 }
 
@@ -305,8 +315,10 @@ static tn_status build_step(tn_evaluator *evaluator, tn_error *error) {
         tn_step_build(evaluator->model, evaluator->cache, &evaluator->step_arena, &evaluator->step, error));
     TN_TRY(tn_varied_degrees_of_freedom(evaluator->space, &evaluator->step, &evaluator->degrees_of_freedom,
                                         error));
-    return tn_workload_prepare(&evaluator->step, evaluator->space->device, &evaluator->step_arena,
-                               &evaluator->workload, error);
+    TN_TRY(tn_workload_prepare(&evaluator->step, evaluator->space->device, &evaluator->step_arena,
+                               &evaluator->workload, error));
+    evaluator->workload->laid_programs = &evaluator->laid;
+    return TN_OK;
 }
 
 static tn_status make_step(tn_evaluator *evaluator, const size_t *digit, tn_cause *cause, tn_error *error) {

@@ -3,6 +3,7 @@
 #ifndef TN_SEARCH_OUTER_STEP_H
 #define TN_SEARCH_OUTER_STEP_H
 
+#include "memory/laid.h"
 #include "search/evaluator.h"
 
 /* What the layers do with a weight that is kept in cores, and the rank that was asked for. */
@@ -18,7 +19,8 @@ typedef struct {
 struct tn_evaluator {
     const tn_space *space; /* the variant of the step that stands, */
     const tn_space *whole; /* of what was asked for */
-    tn_arena model_arena, step_arena;
+    tn_arena model_arena, step_arena, laid_arena;
+    tn_laid_programs laid; /* of the cache's programs */
     tn_model *model;
     tn_build base_build, build;
     tn_program_cache *cache;
