@@ -25,8 +25,14 @@ typedef enum tn_vector_units { TN_UNITS_AUTO, TN_UNITS_OWN, TN_UNITS_SHARED } tn
 
 /* Where elements lie (memory/laid.h): in the best layouts that a search finds, which is what can be built; or as if
  * every block lay in one word and no axis were padded. No choices of the key: two bounds that no layouts beat, the second
- * closer than the first, and slower to find. */
-typedef enum tn_laying { TN_LAID_AS_FOUND, TN_LAID_IDEALLY, TN_LAID_BOUND, TN_LAID_CLOSELY } tn_laying;
+ * closer than the first, and slower to find; and one like the second that looks at each layer alone, whatever the others are. */
+typedef enum tn_laying {
+    TN_LAID_AS_FOUND,
+    TN_LAID_IDEALLY,
+    TN_LAID_BOUND,
+    TN_LAID_CLOSELY,
+    TN_LAID_ALONE
+} tn_laying;
 
 /* What the matmul kernels are: lanes of dot products (kernel/kernel.h), or a systolic array
  * (kernel/systolic.h). */

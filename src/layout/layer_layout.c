@@ -42,7 +42,8 @@ tn_status tn_laid_layers_begin(tn_laid_layers *layers, tn_arena *arena, tn_error
 /* The list that layers of such demands are in. */
 static tn_laid_layer **list_of(const tn_laid_layers *layers, const tn_program *program,
                                const tn_kernel_edges *edges, tn_banking banking) {
-    const uint64_t key[] = {edges->rows, edges->columns, edges->reduction, program->tensors, banking};
+    const uint64_t key[] = {edges->rows, edges->columns, edges->reduction, (uint64_t)(uintptr_t)program,
+                            banking};
     return &layers->list[tn_hash_place(tn_hash_counts(key, 5), LISTS)];
 }
 
@@ -66,6 +67,7 @@ tn_status tn_laid_layer_find(tn_laid_layers *layers, const tn_program *program, 
     *laid_layer = (tn_laid_layer){
         .program = program, .edges = *edges, .banking = banking, .demand = demand, .next = *list};
     *layer = *list = laid_layer;
+    layers->count++;
     return TN_OK;
 }
 

@@ -14,6 +14,7 @@ typedef struct tn_laid_layer tn_laid_layer;
 /* All that were asked for. */
 typedef struct tn_laid_layers {
     tn_arena *arena;
+    size_t count;
     tn_laid_layer **list; /* by hash */
 } tn_laid_layers;
 

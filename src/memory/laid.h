@@ -16,6 +16,13 @@
  * its banks do, and no blocks get fewer with depth (geometry hls). A closer one (TN_LAID_CLOSELY) knows what needs no
  * search: matrices lie in their words, and a product of a program takes what its best cut takes where nothing else is in
  * its way (layout/tensor_layout.h).
+ *
+ * TN_LAID_ALONE is like the latter for a layer whose neighbours are not known. What it shares with them lies in
+ * rows of 2^r elements, where r is at most that of the widest block of the build, in words of 2^f columns and 2^(r - f) rows.
+ * f is at most what the layer's own folding (and heads of attention) allow, and the terms or columns that the kernel takes, or
+ * what the matrix has no rows for. A word that is longer either way covers no block worse, so the widest row is
+ * the best, and with it every f is tried: of a product for what the layer reads and what it writes apart, of a block of
+ * attention or of a vector kernel for each block.
  */
 #ifndef TN_MEMORY_LAID_H
 #define TN_MEMORY_LAID_H
@@ -35,7 +42,8 @@ typedef struct tn_laid_key {
 /* How an array lies that vector kernels or several layers touch: as a matrix (memory/laid_arrays.h). */
 typedef struct tn_laid_words {
     bool is_matrix; /* false: as its layer's program has it, or element behind element */
-    tn_shared_words shared;
+    tn_shared_words
+        shared; /* of a bound of layers alone: the most features, and tokens that they leave room for */
 } tn_laid_words;
 
 typedef struct tn_laid {
@@ -44,23 +52,34 @@ typedef struct tn_laid {
     const tn_layouts **layer;    /* [step->layers]: NULL where it has no program; all NULL for a bound */
     const tn_least_rows **least; /* [step->layers]: for the closer bound, else NULL */
     tn_laid_layer **known;       /* [step->layers]: NULL for the first bound */
-    bool closely;                /* the closer bound: no layouts were found */
-    uint64_t *depth;             /* [step->arrays]: rows; 0: element lies behind element */
-    tn_laid_words *words;        /* [step->arrays]; NULL for the first bound */
+    bool closely;                /* a closer bound: no layouts were found */
+    bool alone;                  /* the one of each layer alone: */
+    tn_laid_layer ***way;        /* [step->layers][ways] */
+    uint32_t *ways;              /* [step->layers] */
+    uint8_t *
+        *most_features;   /* [step->layers][program->tensors]: logarithm of a word's, where it is a matrix */
+    uint64_t *depth;      /* [step->arrays]: rows; 0: element lies behind element */
+    tn_laid_words *words; /* [step->arrays]; NULL for the first bound */
     struct tn_laid *next;
 } tn_laid;
+
+/* What is known of programs' layouts, whatever the steps that they are in. */
+typedef struct tn_laid_programs {
+    tn_laid_layers layers;
+    tn_least_rows *least; /* a list */
+    tn_one_token *ones;   /* memory/laid_arrays.h: a list */
+} tn_laid_programs;
+tn_status tn_laid_programs_begin(tn_laid_programs *programs, tn_arena *arena, tn_error *error);
 
 /* What is known of a step's layouts under every memory map and on every device. */
 typedef struct tn_laid_step {
     const tn_step *step;
     const tn_laid_arrays *arrays;
-    tn_laid_layers layers;  /* of this step alone */
-    tn_laid_layers *common; /* of programs that other steps have, too; NULL: none are */
-    tn_least_rows *least;   /* of the layers' programs: a list */
+    tn_laid_programs *programs;
 } tn_laid_step;
-/* `common`: where layouts of the layers' programs are kept that outlive the step; NULL: with the step's own. */
-tn_status tn_laid_step_make(const tn_step *step, tn_laid_layers *common, tn_arena *arena, tn_laid_step **made,
-                            tn_error *error);
+/* `programs`: of steps whose programs live as long as it; NULL: it gets its own, in `arena`. */
+tn_status tn_laid_step_make(const tn_step *step, tn_laid_programs *programs, tn_arena *arena,
+                            tn_laid_step **made, tn_error *error);
 
 /* What is known of them under one map. All three must outlive it. */
 typedef struct tn_laid_map tn_laid_map;
@@ -83,6 +102,9 @@ tn_status tn_laid_product_cycles(const tn_laid_step *laid_step, const tn_laid *l
 tn_status tn_laid_partial_cycles(const tn_laid_step *laid_step, const tn_laid *laid, uint32_t layer,
                                  const tn_partial *part, const tn_matmul *kernel, uint64_t *cycles,
                                  tn_error *error);
+/* The most features of a word of a matrix, as its logarithm, as far as the layer knows: of a bound of layers alone. */
+uint32_t tn_laid_most_features(const tn_laid_step *laid_step, const tn_laid *laid, uint32_t layer,
+                               uint32_t array);
 /* Rows of so many elements that a tensor of a layer's program takes. */
 uint64_t tn_laid_tensor_rows(const tn_laid *laid, uint32_t layer, uint32_t tensor, uint64_t row_elements);
 

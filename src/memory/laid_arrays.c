@@ -10,7 +10,8 @@ static const uint32_t NONE = UINT32_MAX;
 
 typedef struct {
     const tn_step *step;
-    tn_arena *arena;
+    tn_one_token **ones;
+    tn_arena *ones_arena, *arena;
     tn_error *error;
     tn_laid_arrays *arrays;
     tn_laid_part *part;   /* [arrays] */
@@ -84,18 +85,20 @@ static bool is_lookup(const tn_laid_arrays *arrays, const tn_step *step, uint32_
 /* The same program for one token; layers of one program get one. */
 static tn_status of_one_token(finder *state, uint32_t layer) {
     const tn_program *source = state->step->layer[layer].program;
-    for (uint32_t l = 0; l < layer; l++)
-        if (state->step->layer[l].program == source && state->arrays->program[l] != source) {
-            state->arrays->program[layer] = state->arrays->program[l];
-            return TN_OK;
-        }
+    tn_one_token *known = *state->ones;
     tn_program *one;
-    TN_TRY(TN_NEW(state->arena, 1, &one, state->error));
-    *one = *source;
-    TN_TRY(TN_NEW(state->arena, source->indices, &one->index_size, state->error));
-    memcpy(one->index_size, source->index_size, source->indices * sizeof *one->index_size);
-    one->index_size[TN_LOOKUP_TOKEN] = 1;
-    state->arrays->program[layer] = one;
+    while (known && known->source != source) known = known->next;
+    if (!known) {
+        TN_TRY(TN_NEW(state->ones_arena, 1, &known, state->error));
+        TN_TRY(TN_NEW(state->ones_arena, 1, &one, state->error));
+        *one = *source;
+        TN_TRY(TN_NEW(state->ones_arena, source->indices, &one->index_size, state->error));
+        memcpy(one->index_size, source->index_size, source->indices * sizeof *one->index_size);
+        one->index_size[TN_LOOKUP_TOKEN] = 1;
+        *known = (tn_one_token){source, one, *state->ones};
+        *state->ones = known;
+    }
+    state->arrays->program[layer] = known->one;
     return TN_OK;
 }
 
@@ -305,11 +308,12 @@ static void find_matrices(finder *state) {
     }
     for (uint32_t l = 0; l < step->layers; l++)
         if (step->layer[l].program) add_shared(state, l);
-    for (uint32_t l = 0; l < step->layers; l++)
-        if (step->layer[l].program) fit_foldings(state, l);
     for (uint32_t i = 0; i < step->operations; i++)
         if (step->operation[i].kind == TN_OP_PRODUCT && !step->operation[i].program_step)
             fit_heads(state, &step->operation[i]);
+    memcpy(state->arrays->feature_most, state->arrays->feature_log, step->arrays);
+    for (uint32_t l = 0; l < step->layers; l++)
+        if (step->layer[l].program) fit_foldings(state, l);
     for (uint32_t i = 0; i < step->operations; i++)
         if (step->operation[i].fused_count > 0) each_beside(state, &step->operation[i], fit_beside);
     for (uint32_t i = 0; i < state->arrays->updates; i++)
@@ -330,9 +334,9 @@ static tn_status count_rows(finder *state) {
     return TN_OK;
 }
 
-tn_status tn_laid_arrays_find(const tn_step *step, tn_arena *arena, const tn_laid_arrays **arrays,
-                              tn_error *error) {
-    finder state = {.step = step, .arena = arena, .error = error};
+tn_status tn_laid_arrays_find(const tn_step *step, tn_one_token **ones, tn_arena *ones_arena, tn_arena *arena,
+                              const tn_laid_arrays **arrays, tn_error *error) {
+    finder state = {.step = step, .ones = ones, .ones_arena = ones_arena, .arena = arena, .error = error};
     TN_TRY(TN_NEW(arena, 1, &state.arrays, error));
     TN_TRY(TN_NEW(arena, step->operations, &state.arrays->update, error));
     TN_TRY(TN_NEW(arena, step->operations, &state.arrays->cut, error));
@@ -343,6 +347,7 @@ tn_status tn_laid_arrays_find(const tn_step *step, tn_arena *arena, const tn_lai
     TN_TRY(TN_NEW(arena, step->arrays, &state.arrays->columns, error));
     TN_TRY(TN_NEW(arena, step->arrays, &state.arrays->heads, error));
     TN_TRY(TN_NEW(arena, step->arrays, &state.arrays->feature_log, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &state.arrays->feature_most, error));
     TN_TRY(TN_NEW(arena, step->arrays, &state.last_layer, error));
     TN_TRY(TN_NEW(arena, step->arrays, &state.is_inner, error));
     TN_TRY(list_tensors(&state));

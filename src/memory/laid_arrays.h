@@ -27,7 +27,8 @@ typedef struct tn_laid_arrays {
     uint64_t *rows;           /* [step->arrays]: of that matrix, */
     uint8_t *rows_log;        /* and the logarithm of the power of two from them on; */
     uint64_t *heads;          /* of attention's scores: every head's rows begin a word of their own; else 1 */
-    uint8_t *feature_log;     /* [step->arrays]: the most columns of a word */
+    uint8_t *feature_log;     /* [step->arrays]: the most columns of a word, */
+    uint8_t *feature_most;    /* and what it were if no layer folded the array */
     const tn_laid_part *part; /* [step->arrays] */
     uint32_t updates, *update; /* operations */
     uint32_t cuts, *cut;       /* those that cut parts out */
@@ -37,8 +38,15 @@ typedef struct tn_laid_arrays {
 
 enum { TN_LOOKUP_TOKEN = 0 }; /* index of a look-up's program that numbers the tokens */
 
-tn_status tn_laid_arrays_find(const tn_step *step, tn_arena *arena, const tn_laid_arrays **arrays,
-                              tn_error *error);
+/* A look-up's program, and the same for one token. */
+typedef struct tn_one_token {
+    const tn_program *source, *one;
+    struct tn_one_token *next;
+} tn_one_token;
+
+/* ones: a list, which grows in `ones_arena`. */
+tn_status tn_laid_arrays_find(const tn_step *step, tn_one_token **ones, tn_arena *ones_arena, tn_arena *arena,
+                              const tn_laid_arrays **arrays, tn_error *error);
 
 /* Whether the operation moves rows one by one, each to or from a place of its own: a look-up of rows, or a scatter, which
  * adds them, unless every row goes to its own. */

@@ -482,3 +482,15 @@ uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build) {
 uint64_t tn_mapped_row(const tn_mapped *memory, const tn_build *build) {
     return widest(memory, build, true);
 }
+
+uint32_t tn_widest_row_log(const tn_build *build) {
+    uint64_t most = 1;
+    uint32_t log = 0;
+    for (int side = 0; side < TN_SIDES; side++) {
+        uint64_t edge[2];
+        tn_side_edges((tn_side)side, build, edge);
+        most = tn_greatest(most, power_above(edge[0]) * power_above(edge[1]));
+    }
+    while (UINT64_C(1) << log < most) log++;
+    return log;
+}

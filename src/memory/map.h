@@ -116,6 +116,9 @@ uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build);
 /* The same with each edge of a block rounded up to a power of two: elements of a row. */
 uint64_t tn_mapped_row(const tn_mapped *memory, const tn_build *build);
 
+/* The logarithm of the widest row that any memory has under the build. */
+uint32_t tn_widest_row_log(const tn_build *build);
+
 /* Elements of `array` that the operation moves when it reads it as operand `position` (TN_OPERATION_READS:
  * writes it): at most the whole array. */
 uint64_t tn_operand_elements(const tn_step *step, const tn_operation *operation, uint32_t array,

@@ -52,6 +52,13 @@ static tn_status add_row_pass(laid_operation *timing, uint64_t times, tn_operati
     return add_pass(timing, times, kind, 0, &blocks);
 }
 
+/* The same over elements in whatever rows: what their lanes take together. */
+static tn_status add_elements_pass(laid_operation *timing, uint64_t times, tn_operation_kind kind,
+                                   uint64_t elements) {
+    const tn_vector_blocks blocks = {1, elements, {1, 1}, {1, 1}};
+    return add_pass(timing, times, kind, 0, &blocks);
+}
+
 static uint64_t row_of(const laid_operation *timing, uint32_t array) {
     return timing->plan->laid->memory[timing->plan->map.memory_of[array]].elements;
 }
@@ -65,6 +72,8 @@ static tn_status add_clear(laid_operation *timing) {
         timing->plan->map.memory_of[array] == NONE)
         return TN_OK;
     uint64_t rows = timing->plan->laid->depth[array];
+    if (timing->plan->laid->alone)
+        return add_elements_pass(timing, 1, TN_OP_LOOKUP, timing->workload->step->array[array].elements);
     if (rows == 0) /* element behind element */
         rows = tn_ceil_div(timing->workload->step->array[array].elements, row_of(timing, array));
     return add_row_pass(timing, 1, TN_OP_LOOKUP, rows, row_of(timing, array));
@@ -140,6 +149,11 @@ static tn_status lay_program_product(laid_operation *timing) {
     uint32_t array = timing->operation->writes[0];
     if (!tn_lookup_is_summed(layer->program, step) || timing->plan->map.memory_of[array] == NONE)
         return TN_OK;
+    if (laid->alone) /* a token's */
+        return add_elements_pass(
+            timing, layer->tokens, TN_OP_ADD,
+            timing->workload->step->array[array].elements /
+                tn_laid_slices(arrays, timing->workload->step, timing->operation->layer, step->out));
     return add_row_pass(timing, layer->tokens, TN_OP_ADD,
                         tn_laid_tensor_rows(laid, timing->operation->layer, step->out, row_of(timing, array)),
                         row_of(timing, array));
@@ -147,10 +161,26 @@ static tn_status lay_program_product(laid_operation *timing) {
 
 /* ---- blocks of matrices ---- */
 
+/* In the best words that the array may lie in, as far as the layer knows. */
+static uint64_t least_block_cycles(const laid_operation *timing, uint32_t array, uint64_t rows,
+                                   uint64_t columns) {
+    const tn_laid *laid = timing->plan->laid;
+    const tn_shared_words *words = &laid->words[array].shared;
+    const uint32_t row = (uint32_t)words->token_log + words->feature_log,
+                   most =
+                       tn_laid_most_features(timing->workload->laid, laid, timing->operation->layer, array);
+    uint64_t least = UINT64_MAX;
+    for (uint32_t features = 0; features <= most; features++)
+        least = tn_least(least, (((rows - 1) >> (row - features)) + 1) * (((columns - 1) >> features) + 1));
+    return least;
+}
+
 /* Cycles of a block of a matrix; an array that lies off chip, or element behind element, takes one. */
 static uint64_t block_cycles(const laid_operation *timing, uint32_t array, uint64_t rows, uint64_t columns) {
-    const tn_laid_words *words = &timing->plan->laid->words[array];
+    const tn_laid *laid = timing->plan->laid;
+    const tn_laid_words *words = &laid->words[array];
     if (!words->is_matrix) return 1;
+    if (laid->alone) return least_block_cycles(timing, array, rows, columns);
     const uint64_t count[] = {((rows - 1) >> words->shared.token_log) + 1,
                               ((columns - 1) >> words->shared.feature_log) + 1},
                    skew[] = {1, words->shared.apart};
@@ -304,6 +334,7 @@ static tn_status lay_class(laid_operation *timing) {
         &timing->workload
              ->laid_class[timing->workload->work_of[operation - timing->workload->step->operation]];
     if (product && !attention) return TN_OK;
+    if (timing->plan->laid->alone) return product ? lay_attention(timing, attention) : lay_passes(timing);
     if (!recall_class(timing, attention, laid_class)) {
         tn_status status = product ? lay_attention(timing, attention) : lay_passes(timing);
         laid_class->time = *timing->time;

@@ -2,24 +2,14 @@
 
 #include "base/checked.h"
 #include "device/block.h"
+#include "price/parting.h"
 #include "price/price.h"
 #include "price/work.h"
 
 #include <math.h>
 #include <string.h>
 
-static const uint32_t NONE = UINT32_MAX, SHARED = UINT32_MAX - 1;
-
-struct tn_parting {
-    tn_workload *workload;
-    uint32_t units;
-    uint32_t *unit_of_operation; /* [operations] */
-    uint32_t *owner;             /* [arrays]: a unit, `units` for none, or SHARED */
-    uint32_t shared_count;
-    tn_common_memory *shared;
-    tn_demand *demand; /* [shared_count][units + 1] */
-    bool fits;         /* no demand ran out of room */
-};
+static const uint32_t NONE = UINT32_MAX, SHARED = TN_OWNER_SHARED;
 
 tn_status tn_parting_refuses(const tn_build *build, tn_arena *arena, const char **why, tn_error *error) {
     const char *all = "";
@@ -146,7 +136,7 @@ tn_status tn_parting_make(tn_workload *workload, const uint32_t *unit_of, uint32
     const tn_step *step = workload->step;
     tn_parting *made;
     TN_TRY(TN_NEW(arena, 1, &made, error));
-    *made = (tn_parting){.workload = workload, .units = units};
+    *made = (tn_parting){.workload = workload, .units = units, .unit_of_layer = unit_of};
     TN_TRY(TN_NEW(arena, step->operations, &made->unit_of_operation, error));
     TN_TRY(TN_NEW(arena, step->arrays, &made->owner, error));
     for (uint32_t i = 0; i < step->operations; i++)

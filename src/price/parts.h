@@ -25,6 +25,7 @@ typedef struct tn_price_part {
     double bram18, uram;  /* fractions where cores are grouped */
     double capacity_bits; /* of the blocks: of bram18 and uram, but where those are bounds of their own */
     double off_chip_bytes, off_chip_bytes_per_step;
+    double joules; /* of bounds alone (price/part_bounds.h) */
 } tn_price_part;
 
 /* What is asked of a memory: to hold so many elements, and the uses of them, none of which covers another, in a fixed
@@ -59,7 +60,7 @@ typedef struct tn_parting tn_parting;
  * arena. */
 tn_status tn_parting_refuses(const tn_build *build, tn_arena *arena, const char **why, tn_error *error);
 
-/* unit_of[layer]: below `units`, or `units` for none. Workload and arena must outlive the parting. */
+/* unit_of[layer]: below `units`, or `units` for none. Workload, unit_of and arena must outlive the parting. */
 tn_status tn_parting_make(tn_workload *workload, const uint32_t *unit_of, uint32_t units, tn_arena *arena,
                           tn_parting **parting, tn_error *error);
 

@@ -120,7 +120,7 @@ static bool is_ideal(const tn_build *build) {
 static tn_status make_layouts(tn_workload *workload, tn_plan *plan, tn_error *error) {
     if (plan->layouts) return TN_OK;
     if (!workload->laid)
-        TN_TRY(tn_laid_step_make(workload->step, workload->common_layers, workload->arena, &workload->laid,
+        TN_TRY(tn_laid_step_make(workload->step, workload->laid_programs, workload->arena, &workload->laid,
                                  error));
     return tn_laid_map_make(workload->laid, &plan->map, workload->arena, &plan->layouts, error);
 }

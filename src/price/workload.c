@@ -248,7 +248,7 @@ tn_status tn_workload_built(tn_workload *workload, const tn_build *build, tn_wor
     TN_TRY(tn_step_fuse(workload->step, fusion == TN_FUSION_WRITE_BACK, workload->arena, step, error));
     TN_TRY(tn_workload_prepare(step, workload->device, workload->arena, built, error));
     for (int i = 0; i < TN_FUSIONS; i++) (*built)->built[i] = *built;
-    (*built)->common_layers = workload->common_layers;
+    (*built)->laid_programs = workload->laid_programs;
     if (workload->laid_as && workload->laid_as->built[fusion])
         tn_workload_share_layouts(*built, workload->laid_as->built[fusion]);
     workload->built[fusion] = *built;
@@ -261,10 +261,6 @@ tn_status tn_workload_step(tn_workload *workload, const tn_build *build, const t
     TN_TRY(tn_workload_built(workload, build, &built, error));
     *step = built->step;
     return TN_OK;
-}
-
-void tn_workload_keep_layouts(tn_workload *workload, struct tn_laid_layers *layers) {
-    workload->common_layers = layers;
 }
 
 void tn_workload_share_layouts(tn_workload *workload, const tn_workload *source) {

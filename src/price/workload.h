@@ -19,11 +19,6 @@ typedef struct tn_workload tn_workload;
 tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_arena *arena,
                               tn_workload **workload, tn_error *error);
 
-/* Layouts of the layers' programs are kept in `layers` (layout/layer_layout.h), which outlives the step: other steps of the same
- * programs then find them there. Before the first price. */
-struct tn_laid_layers;
-void tn_workload_keep_layouts(tn_workload *workload, struct tn_laid_layers *layers);
-
 /* Layouts do not depend on the device: `workload`, of the same step, takes those that `source` found, which must outlive
  * it. */
 void tn_workload_share_layouts(tn_workload *workload, const tn_workload *source);

@@ -90,9 +90,10 @@ struct tn_workload {
     struct tn_workload *built[TN_FUSIONS]; /* of the step with so much fused; NULL: not asked for yet */
     struct tn_plan *plans;                 /* price/plan.h: a list */
     struct tn_laid_step *laid;             /* memory/laid.h: layouts under all plans; NULL: none yet */
-    struct tn_laid_layers *common_layers;  /* layouts that outlive the step (memory/laid.h); NULL: none */
-    const struct tn_workload *laid_as;     /* the one whose layouts it took over */
-    struct tn_laid_class *laid_class;      /* price/laid_cycles.h: [works]; NULL: none yet */
+    struct tn_laid_programs
+        *laid_programs;                /* what is known of its programs from other steps; NULL: nothing */
+    const struct tn_workload *laid_as; /* the one whose layouts it took over */
+    struct tn_laid_class *laid_class;  /* price/laid_cycles.h: [works]; NULL: none yet */
     /* Scratch of the last price_work: by work, or by operation where the plan has off-chip arrays. */
     uint64_t *cycles, *piece_cycles, *issues;
     tn_task_time *time;         /* [operations] */

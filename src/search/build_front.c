@@ -9,16 +9,16 @@
 #include <string.h>
 
 /* By which factor the member is worse than the bound in objective k; values as they are minimised. */
-static double ratio_of(const tn_space *space, size_t k, double member, double bound) {
+double tn_worse_by(const tn_space *space, size_t objective, double member, double bound) {
     if (member <= bound) return 1;
-    if (space->objective[k]->maximise) return member < 0 ? bound / member : INFINITY;
+    if (space->objective[objective]->maximise) return member < 0 ? bound / member : INFINITY;
     return bound > 0 ? member / bound : INFINITY;
 }
 
 static double greatest_ratio(const tn_space *space, const tn_point *member, const double *bound) {
     double most = 1;
     for (size_t k = 0; k < space->objectives; k++)
-        most = fmax(most, ratio_of(space, k, member->value[k], bound[k]));
+        most = fmax(most, tn_worse_by(space, k, member->value[k], bound[k]));
     return most;
 }
 
@@ -40,8 +40,9 @@ void tn_certify(const tn_space *space, const tn_sums *bounds, double slack, cons
             best = m;
         }
         for (size_t k = 0; k < space->objectives; k++)
-            factor[k] = fmax(factor[k],
-                             best < members ? ratio_of(space, k, member[best].value[k], bound[k]) : INFINITY);
+            factor[k] =
+                fmax(factor[k],
+                     best < members ? tn_worse_by(space, k, member[best].value[k], bound[k]) : INFINITY);
     }
     *exact = true;
     for (size_t k = 0; k < space->objectives; k++) {
@@ -63,8 +64,9 @@ typedef struct {
     tn_layer_cost cost[TN_SUM_DIMENSIONS]; /* of each dimension */
     tn_boxes boxes;
     tn_watched_list watches;
-    tn_sums *level;    /* [units]: what was kept after each merge */
-    uint32_t **option; /* [units]: the options that `right` counts */
+    tn_price_part least_descriptors; /* of the fewest operations that a design has */
+    tn_sums *level;                  /* [units]: what was kept after each merge */
+    uint32_t **option;               /* [units]: the options that `right` counts */
 } finder;
 
 /* ---- costs ---- */
@@ -147,11 +149,14 @@ static tn_status choose_dimensions(finder *state, tn_error *error) {
             add_dimension(state, (tn_layer_cost)c);
     TN_TRY(descriptors(state, extreme_sum(state, TN_COST_OPERATIONS, false), &least, error));
     TN_TRY(descriptors(state, extreme_sum(state, TN_COST_OPERATIONS, true), &most, error));
-    if (least.bram18 != most.bram18) add_dimension(state, TN_COST_OPERATIONS);
+    state->least_descriptors = least;
+    if (least.bram18 != most.bram18 && !state->options->bounds_only) add_dimension(state, TN_COST_OPERATIONS);
     TN_TRY(tn_watched_most(&state->watches, &bram18, &uram, error));
-    bool exact_bram18 = (state->options->objective[TN_COST_BRAM18] && state->options->epsilon == 0) ||
+    bool exact_bram18 = state->options->bounds_only ||
+                        (state->options->objective[TN_COST_BRAM18] && state->options->epsilon == 0) ||
                         state->options->bounded[TN_COST_BRAM18];
-    bool exact_uram = (state->options->objective[TN_COST_URAM] && state->options->epsilon == 0) ||
+    bool exact_uram = state->options->bounds_only ||
+                      (state->options->objective[TN_COST_URAM] && state->options->epsilon == 0) ||
                       state->options->bounded[TN_COST_URAM];
     if (!exact_bram18 &&
         extreme_sum(state, TN_COST_BRAM18, true) + most.bram18 + bram18 > (double)budget->bram18)
@@ -260,12 +265,14 @@ static tn_status put_point(finder *state, uint32_t index, tn_build_front *front,
     for (size_t d = 0; d < state->dimensions; d++)
         front->cost[state->cost[d]][target] = summed[state->cost[d]];
     TN_TRY(descriptors(state, front->cost[TN_COST_OPERATIONS][target], &memory, error));
+    /* Where bounds cover each other, what a design covers may have fewer operations. */
+    if (state->options->bounds_only) memory = state->least_descriptors;
     front->cost[TN_COST_CAPACITY][target] += memory.capacity_bits;
     front->cost[TN_COST_BRAM18][target] += memory.bram18;
     front->cost[TN_COST_DEGREES][target] = -front->cost[TN_COST_DEGREES][target];
     bool fits = front->cost[TN_COST_BRAM18][target] <= (double)state->space->budget.bram18 &&
                 front->cost[TN_COST_URAM][target] <= (double)state->space->budget.uram;
-    front->count += fits;
+    front->count += fits || state->options->bounds_only;
     return TN_OK;
 }
 

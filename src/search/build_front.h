@@ -8,10 +8,13 @@
 
 /* How far a front can be from the truth, from lower bounds that cover every design (docs/decomposition.md). */
 
-/* `bounds`: every feasible design is at least one of them over `slack` in every objective (values as they are minimised).
+/* tn_worse_by: the factor by which a member is worse than a bound in an objective.
+ *
+ * `bounds`: every feasible design is at least one of them over `slack` in every objective (values as they are minimised).
  * own[bound]: the member that is its own design, or UINT32_MAX. Each bound is covered by its own design or, where that
  * is worse than it, by the member that is least worse of all. factor[objectives]: for every design some member is within
  * all of them at once; *exact: they are 1. */
+double tn_worse_by(const tn_space *space, size_t objective, double member, double bound);
 void tn_certify(const tn_space *space, const tn_sums *bounds, double slack, const tn_point *member,
                 size_t members, const uint32_t *own, double *factor, bool *exact);
 
@@ -19,9 +22,10 @@ void tn_certify(const tn_space *space, const tn_sums *bounds, double slack, cons
 typedef struct tn_front_options {
     bool objective[TN_COSTS]; /* costs that objectives follow from */
     bool bounded[TN_COSTS];   /* costs that constraints bound */
-    double epsilon;  /* all prunings together lose at most a factor of 1 + this (front/sums.h); 0: exact */
-    size_t most;     /* points kept */
-    double deadline; /* tn_clock_seconds: TN_INTERRUPTED after it */
+    double epsilon;   /* all prunings together lose at most a factor of 1 + this (front/sums.h); 0: exact */
+    size_t most;      /* points kept */
+    bool bounds_only; /* costs are bounds: what exceeds the device may cover what does not, so it is kept */
+    double deadline;  /* tn_clock_seconds: TN_INTERRUPTED after it */
 } tn_front_options;
 
 typedef struct tn_build_front {

@@ -5,34 +5,39 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "front/archive.h"
-#include "search/build_front.h"
+#include "search/decomposing.h"
 
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 
-enum { SUMS_MOST = 20000000, TABLE_BYTES_MOST_LOG2 = 32 };
+enum { TABLE_BYTES_MOST_LOG2 = 32 };
 
 /* ---- objectives that follow from costs that add ---- */
 
 typedef struct {
     const char *quantity;
     tn_layer_cost cost;
+    bool is_bound; /* no sum of costs, not even where prices split, but no less than one */
 } source;
-/* Those of TN_COSTS are the same for all designs of a build. */
+/* Those of TN_COSTS are the same for all designs of a build, or have one bound for all. */
 static const source sources[] = {
-    {"cycles_per_step", TN_COST_CYCLES},
-    {"seconds_per_step", TN_COST_CYCLES},
-    {"seconds_per_epoch", TN_COST_CYCLES},
-    {"on_chip_bytes", TN_COST_CAPACITY},
-    {"bram18", TN_COST_BRAM18},
-    {"uram", TN_COST_URAM},
-    {"degrees_of_freedom", TN_COST_DEGREES},
-    {"parameters", TN_COST_PARAMETERS},
-    {"macs_per_step", TN_COST_MACS},
-    {"dsp", TN_COSTS},
-    {"off_chip_bytes", TN_COST_OFF_CHIP},
-    {"off_chip_bytes_per_step", TN_COST_MOVED},
+    {"cycles_per_step", TN_COST_CYCLES, false},
+    {"seconds_per_step", TN_COST_CYCLES, false},
+    {"seconds_per_epoch", TN_COST_CYCLES, false},
+    {"joules_per_step", TN_COST_JOULES, true},
+    {"on_chip_bytes", TN_COST_CAPACITY, false},
+    {"bram18", TN_COST_BRAM18, false},
+    {"uram", TN_COST_URAM, false},
+    {"lut", TN_COSTS, true},
+    {"ff", TN_COSTS, true},
+    {"degrees_of_freedom", TN_COST_DEGREES, false},
+    {"parameters", TN_COST_PARAMETERS, false},
+    {"macs_per_step", TN_COST_MACS, false},
+    {"dsp", TN_COSTS, false},
+    {"off_chip_bytes", TN_COST_OFF_CHIP, false},
+    {"off_chip_bytes_per_step", TN_COST_MOVED, false},
+    {"accuracy", TN_COSTS, true},
 };
 
 static const source *source_of(const tn_quantity *quantity) {
@@ -50,48 +55,7 @@ static const char *refuses(const tn_space *space) {
 
 /* ---- a space's tables ---- */
 
-/* What is known of the design behind a bound. */
-typedef struct {
-    bool evaluated;
-    uint32_t cause;
-    tn_evaluation evaluation;
-} known_design;
-
-/* A combination of model keys and a build. */
-typedef struct {
-    size_t keys, build; /* place of the table, and in it */
-    uint64_t inner;
-    bool skipped;
-    tn_build_front front; /* of bounds; or, */
-    bool listed; /* where its designs are few and some do not fit, all of them: no bounds but their prices */
-    known_design *design; /* [front.count] */
-    tn_status status;
-    tn_error error;
-} task;
-
-typedef struct {
-    const tn_space *space;
-    const tn_decompose_options *options;
-    tn_arena arena;
-    tn_units units;
-    uint64_t keys; /* combinations of model keys */
-    size_t key_axes;
-    uint32_t (*key_digit)[TN_AXES_MOST]; /* [keys]: digits of all choices, those of other choices 0 */
-    tn_layer_table *table;               /* [keys] */
-    size_t tasks;
-    task *task; /* [keys * builds] */
-    tn_front_options front;
-    double width; /* of boxes over all builds */
-    double deadline;
-    const char *refused;
-    /* Points of all builds that are left: objectives, left = task, right = point. */
-    tn_sums chosen;
-    uint64_t evaluated;       /* designs, in all */
-    uint64_t misfits, listed; /* of this pass: those that turned out not to fit; of builds that are listed */
-    bool hides;               /* nothing fits of what was evaluated, but others may */
-} search;
-
-static tn_status list_keys(search *state, tn_error *error) {
+static tn_status list_keys(tn_decomposing *state, tn_error *error) {
     const tn_space *space = state->space;
     state->keys = 1;
     for (size_t i = 0; i < space->outers; i++)
@@ -116,7 +80,7 @@ static tn_status list_keys(search *state, tn_error *error) {
     return TN_OK;
 }
 
-static tn_status make_tables(search *state, tn_error *error) {
+static tn_status make_tables(tn_decomposing *state, tn_error *error) {
     const tn_space *space = state->space;
     uint64_t *inner;
     size_t builds = (size_t)space->inner_count;
@@ -126,20 +90,33 @@ static tn_status make_tables(search *state, tn_error *error) {
     TN_TRY(TN_NEW(&state->arena, state->keys * builds, &state->task, error));
     for (uint64_t k = 0; k < state->keys && !state->refused; k++) {
         tn_layer_table *table = &state->table[k];
-        TN_TRY(tn_layer_table_make(space, &state->units, state->key_digit[k], inner, builds,
+        TN_TRY(tn_layer_table_make(space, &state->units, state->key_digit[k], inner, builds, state->bounded,
                                    state->options->threads, &state->arena, table, error));
         state->refused = table->refused;
-        for (size_t b = 0; !table->empty && b < builds; b++)
-            state->task[state->tasks++] = (task){.keys = (size_t)k, .build = b, .inner = b};
+        for (size_t b = 0; !table->empty && !table->refused && b < builds; b++)
+            if (!table->impossible[b])
+                state->task[state->tasks++] = (tn_build_task){.keys = (size_t)k, .build = b, .inner = b};
     }
     return TN_OK;
+}
+
+/* Where prices do not split, tables of bounds. */
+static tn_status make_some_tables(tn_decomposing *state, tn_error *error) {
+    for (size_t i = 0; i < state->space->objectives; i++)
+        state->bounded |= source_of(state->space->objective[i])->is_bound;
+    TN_TRY(make_tables(state, error));
+    if (!state->refused || state->bounded) return TN_OK;
+    state->bounded = true;
+    state->refused = NULL;
+    state->tasks = 0;
+    return make_tables(state, error);
 }
 
 /* ---- builds that cannot enter ---- */
 
 /* Whether b is a with more matmul kernels, which a sequential schedule leaves idle: then no design of b has less of
  * anything, or more degrees of freedom, than that of a with the same choices, and none fits where that does not. */
-static bool only_adds_kernels(const search *state, const task *a, const task *b) {
+static bool only_adds_kernels(const tn_decomposing *state, const tn_build_task *a, const tn_build_task *b) {
     const tn_build *base = &state->table[a->keys].build[a->build];
     tn_build other = state->table[b->keys].build[b->build];
     bool more =
@@ -158,9 +135,9 @@ static bool has_dsp_objective(const tn_space *space) {
 
 /* Of designs that are equal in all objectives that of the least id is the front's, so without DSPs among them only
  * later builds are skipped. */
-static bool is_beaten(const search *state, const task *b) {
+static bool is_beaten(const tn_decomposing *state, const tn_build_task *b) {
     for (size_t i = 0; i < state->tasks; i++) {
-        const task *a = &state->task[i];
+        const tn_build_task *a = &state->task[i];
         if (a == b || a->keys != b->keys || !only_adds_kernels(state, a, b)) continue;
         uint64_t dsp[2] = {state->table[a->keys].kernels[a->build].dsp,
                            state->table[b->keys].kernels[b->build].dsp};
@@ -181,26 +158,26 @@ static bool constraints_only_cap(const tn_space *space) {
     return true;
 }
 
-static void skip_builds(search *state) {
+static void skip_builds(tn_decomposing *state) {
     const tn_resources *budget = &state->space->budget;
     const bool caps = constraints_only_cap(state->space);
     for (size_t i = 0; i < state->tasks; i++) {
-        task *job = &state->task[i];
+        tn_build_task *job = &state->task[i];
         const tn_resources *kernels = &state->table[job->keys].kernels[job->build];
         job->skipped = kernels->lut > budget->lut || kernels->ff > budget->ff || kernels->dsp > budget->dsp ||
-                       (caps && is_beaten(state, job));
+                       (caps && !state->bounded && is_beaten(state, job));
     }
 }
 
 /* ---- fronts of builds ---- */
 
-static tn_status find_fronts(search *state, tn_error *error) {
+static tn_status find_fronts(tn_decomposing *state, tn_error *error) {
     int threads = state->options->threads ? (int)state->options->threads : omp_get_max_threads();
     size_t done = 0;
     bool failed = false;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (size_t i = 0; i < state->tasks; i++) {
-        task *job = &state->task[i];
+        tn_build_task *job = &state->task[i];
         if (job->skipped || failed) continue;
         job->status =
             tn_build_front_find(state->space, &state->units, &state->table[job->keys], job->build,
@@ -222,7 +199,8 @@ static tn_status find_fronts(search *state, tn_error *error) {
 
 /* ---- bounds of designs ---- */
 
-static void digits_of(const search *state, const task *job, size_t point, uint32_t *digit) {
+void tn_decomposing_digits(const tn_decomposing *state, const tn_build_task *job, size_t point,
+                           uint32_t *digit) {
     const tn_space *space = state->space;
     memcpy(digit, state->key_digit[job->keys], space->choices.count * sizeof *digit);
     for (uint32_t u = 0; u < state->units.count; u++)
@@ -231,23 +209,26 @@ static void digits_of(const search *state, const task *job, size_t point, uint32
     tn_digits_of(&space->choices, space->inner, space->inners, job->inner, digit);
 }
 
-/* What the costs say of the quantities that follow from them; the rest stays 0. */
-static tn_evaluation bound_of(const search *state, const task *job, size_t point) {
+tn_evaluation tn_decomposing_bound(const tn_decomposing *state, const tn_build_task *job, size_t point) {
     const tn_layer_table *table = &state->table[job->keys];
     const tn_build_front *front = &job->front;
     tn_evaluation bound = {.steps_per_epoch = table->steps_per_epoch};
     double cycles = front->cost[TN_COST_CYCLES][point];
-    bound.price.cycles_per_step = (uint64_t)cycles;
-    bound.price.seconds_per_step =
-        (double)bound.price.cycles_per_step / (state->space->device->clock_MHz * 1e6);
     /* Sums of fractions may be a rounding error too large. */
     static const double below = 1 - 1e-12;
+    bound.price.cycles_per_step = (uint64_t)(cycles == floor(cycles) ? cycles : ceil(cycles * below));
+    bound.price.seconds_per_step =
+        (double)bound.price.cycles_per_step / (state->space->device->clock_MHz * 1e6);
     double capacity = front->cost[TN_COST_CAPACITY][point];
     bound.price.on_chip_bytes =
         (uint64_t)floor((capacity == floor(capacity) ? capacity : capacity * below) / 8);
     bound.price.used.bram18 = (uint64_t)ceil(front->cost[TN_COST_BRAM18][point] * below);
     bound.price.used.uram = (uint64_t)ceil(front->cost[TN_COST_URAM][point] * below);
+    bound.price.used.lut = table->kernels[job->build].lut;
+    bound.price.used.ff = table->kernels[job->build].ff;
     bound.price.used.dsp = table->kernels[job->build].dsp;
+    bound.price.joules_per_step = front->cost[TN_COST_JOULES][point] * below;
+    bound.accuracy = state->accuracy;
     bound.price.off_chip_bytes = (uint64_t)front->cost[TN_COST_OFF_CHIP][point];
     bound.price.off_chip_bytes_per_step = (uint64_t)front->cost[TN_COST_MOVED][point];
     bound.degrees_of_freedom = (uint64_t)front->cost[TN_COST_DEGREES][point];
@@ -256,8 +237,7 @@ static tn_evaluation bound_of(const search *state, const task *job, size_t point
     return bound;
 }
 
-/* Whether the bound alone shows that no design behind it holds the constraints. */
-static bool breaks(const tn_space *space, const tn_evaluation *bound) {
+bool tn_decomposing_breaks(const tn_space *space, const tn_evaluation *bound) {
     for (size_t i = 0; i < space->constraints; i++) {
         const tn_constraint *constraint = &space->constraint[i];
         if (!constraint->quantity || !source_of(constraint->quantity)) continue;
@@ -274,39 +254,39 @@ static uint64_t id_of(const tn_space *space, const uint32_t *digit) {
     return space->choices.is_vast ? 0 : id;
 }
 
-static tn_boxes boxes_of(const search *state) {
+static tn_boxes boxes_of(const tn_decomposing *state) {
     tn_boxes boxes = {.rounded = state->space->objectives, .width = state->width};
     for (size_t k = 0; k < state->space->objectives; k++)
         boxes.negated[k] = state->space->objective[k]->maximise;
     return boxes;
 }
 
-static bool is_misfit(const known_design *design) {
+static bool is_misfit(const tn_known_design *design) {
     return design->evaluated && design->cause != TN_CAUSE_NONE;
 }
 
-static tn_status add_bound(search *state, size_t i, size_t k, tn_error *error) {
-    const task *job = &state->task[i];
-    const tn_evaluation bound = job->listed ? job->design[k].evaluation : bound_of(state, job, k);
+static tn_status add_bound(tn_decomposing *state, size_t i, size_t k, tn_error *error) {
+    const tn_build_task *job = &state->task[i];
+    const tn_evaluation bound = job->listed ? job->design[k].evaluation : tn_decomposing_bound(state, job, k);
     uint32_t digit[TN_AXES_MOST];
     tn_point point;
-    if (breaks(state->space, &bound)) return TN_OK;
+    if (tn_decomposing_breaks(state->space, &bound)) return TN_OK;
     tn_space_point(state->space, &bound, 0, &point);
-    digits_of(state, job, k, digit);
+    tn_decomposing_digits(state, job, k, digit);
     return tn_sums_add(&state->chosen, point.value, 0, id_of(state->space, digit), (uint32_t)i, (uint32_t)k,
                        error);
 }
 
 /* Puts the bounds of all builds together. That of a design which is known not to fit covers none of another build: those
  * are chosen in its place, and it stays for the designs of its own build that it may have covered. */
-static tn_status choose(search *state, double *slack, tn_error *error) {
+static tn_status choose(tn_decomposing *state, double *slack, tn_error *error) {
     const tn_space *space = state->space;
     const tn_boxes boxes = boxes_of(state);
     tn_sums_free(&state->chosen);
     tn_sums_begin(&state->chosen, space->objectives);
     *slack = 1;
     for (size_t i = 0; i < state->tasks; i++) {
-        const task *job = &state->task[i];
+        const tn_build_task *job = &state->task[i];
         if (job->skipped) continue;
         *slack = fmax(*slack, job->front.slack);
         for (size_t k = 0; k < job->front.count; k++)
@@ -316,20 +296,20 @@ static tn_status choose(search *state, double *slack, tn_error *error) {
     *slack *= 1 + state->width;
     TN_TRY(tn_sums_prune(&state->chosen, &boxes, error));
     for (size_t i = 0; state->misfits && i < state->tasks; i++) {
-        const task *job = &state->task[i];
+        const tn_build_task *job = &state->task[i];
         for (size_t k = 0; !job->skipped && !job->listed && k < job->front.count; k++)
             if (is_misfit(&job->design[k])) TN_TRY(add_bound(state, i, k, error));
     }
     return TN_OK;
 }
 
-static known_design *chosen_design(const search *state, size_t index) {
+static tn_known_design *chosen_design(const tn_decomposing *state, size_t index) {
     return &state->task[state->chosen.left[index]].design[state->chosen.right[index]];
 }
 
 /* ---- true prices ---- */
 
-static void evaluate_some(search *state, size_t *next, tn_status *status, tn_error *error) {
+static void evaluate_some(tn_decomposing *state, size_t *next, tn_status *status, tn_error *error) {
     tn_evaluator *evaluator;
     tn_error own = {0};
     uint32_t digit[TN_AXES_MOST];
@@ -343,9 +323,10 @@ static void evaluate_some(search *state, size_t *next, tn_status *status, tn_err
             found = tn_fail(&own, TN_INTERRUPTED, "interrupted");
             break;
         }
-        known_design *design = chosen_design(state, index);
+        tn_known_design *design = chosen_design(state, index);
         if (design->evaluated) continue;
-        digits_of(state, &state->task[state->chosen.left[index]], state->chosen.right[index], digit);
+        tn_decomposing_digits(state, &state->task[state->chosen.left[index]], state->chosen.right[index],
+                              digit);
         found = tn_evaluate_digits(evaluator, digit, &design->evaluation, &design->cause, &own);
         if (found != TN_OK) break;
         design->evaluated = true;
@@ -363,7 +344,7 @@ static void evaluate_some(search *state, size_t *next, tn_status *status, tn_err
     tn_evaluator_free(evaluator);
 }
 
-static tn_status evaluate_chosen(search *state, tn_error *error) {
+static tn_status evaluate_chosen(tn_decomposing *state, tn_error *error) {
     int threads = state->options->threads ? (int)state->options->threads : omp_get_max_threads();
     size_t next = 0;
     tn_status status = TN_OK;
@@ -374,7 +355,7 @@ static tn_status evaluate_chosen(search *state, tn_error *error) {
 
 /* ---- the front ---- */
 
-static tn_status keep_members(search *state, double slack, tn_decomposed *found, tn_error *error) {
+static tn_status keep_members(tn_decomposing *state, double slack, tn_decomposed *found, tn_error *error) {
     const tn_space *space = state->space;
     size_t feasible = 0;
     tn_point *point = NULL, *member = NULL;
@@ -385,7 +366,7 @@ static tn_status keep_members(search *state, double slack, tn_decomposed *found,
     if (status == TN_OK) status = TN_ALLOC(state->chosen.count, &own, error);
     for (size_t i = 0; status == TN_OK && i < state->chosen.count; i++) {
         own[i] = UINT32_MAX;
-        const known_design *design = chosen_design(state, i);
+        const tn_known_design *design = chosen_design(state, i);
         if (design->cause != TN_CAUSE_NONE) continue;
         tn_space_point(space, &design->evaluation, i, &point[i]);
         own[i] = (uint32_t)feasible++;
@@ -404,7 +385,8 @@ static tn_status keep_members(search *state, double slack, tn_decomposed *found,
     if (status == TN_OK) status = TN_ALLOC(found->count, &found->evaluation, error);
     for (size_t i = 0; status == TN_OK && i < found->count; i++) {
         size_t index = (size_t)member[i].id;
-        digits_of(state, &state->task[state->chosen.left[index]], state->chosen.right[index], digit);
+        tn_decomposing_digits(state, &state->task[state->chosen.left[index]], state->chosen.right[index],
+                              digit);
         memcpy(found->digit + i * space->choices.count, digit, space->choices.count * sizeof *digit);
         found->evaluation[i] = chosen_design(state, index)->evaluation;
     }
@@ -415,7 +397,7 @@ static tn_status keep_members(search *state, double slack, tn_decomposed *found,
     return status;
 }
 
-static void free_fronts(search *state) {
+static void free_fronts(tn_decomposing *state) {
     for (size_t i = 0; i < state->tasks; i++) {
         if (state->task[i].front.option) tn_build_front_free(&state->task[i].front, state->units.count);
         tn_free(state->task[i].design);
@@ -427,14 +409,14 @@ static void free_fronts(search *state) {
 
 /* ---- builds with misfits ---- */
 
-static bool has_misfit(const task *job) {
+static bool has_misfit(const tn_build_task *job) {
     for (size_t k = 0; !job->skipped && k < job->front.count; k++)
         if (is_misfit(&job->design[k])) return true;
     return false;
 }
 
 /* All designs of the build in place of its bounds. */
-static tn_status list_designs(search *state, task *job, uint64_t designs, tn_error *error) {
+static tn_status list_designs(tn_decomposing *state, tn_build_task *job, uint64_t designs, tn_error *error) {
     const tn_layer_table *table = &state->table[job->keys];
     const uint32_t units = state->units.count;
     tn_build_front all = {.slack = 1};
@@ -458,7 +440,7 @@ static tn_status list_designs(search *state, task *job, uint64_t designs, tn_err
 }
 
 /* Lists the builds that have misfits, as far as they have few designs, and evaluates these. */
-static tn_status list_misfitting(search *state, tn_error *error) {
+static tn_status list_misfitting(tn_decomposing *state, tn_error *error) {
     enum { OF_A_BUILD = 4096, OF_ALL = 20000 };
     const double none[TN_OBJECTIVES_MOST] = {0};
     uint64_t designs = 1;
@@ -468,7 +450,7 @@ static tn_status list_misfitting(search *state, tn_error *error) {
     tn_sums_free(&state->chosen);
     tn_sums_begin(&state->chosen, state->space->objectives);
     for (size_t i = 0; i < state->tasks; i++) {
-        task *job = &state->task[i];
+        tn_build_task *job = &state->task[i];
         if (job->listed || !has_misfit(job) || state->listed + designs > OF_ALL) continue;
         state->listed += designs;
         TN_TRY(list_designs(state, job, designs, error));
@@ -480,7 +462,7 @@ static tn_status list_misfitting(search *state, tn_error *error) {
 
 /* ---- one front ---- */
 
-static bool is_within(const search *state, double epsilon, const tn_decomposed *found) {
+static bool is_within(const tn_decomposing *state, double epsilon, const tn_decomposed *found) {
     for (size_t k = 0; k < state->space->objectives; k++)
         if (found->factor[k] > 1 + epsilon) return false;
     return true;
@@ -489,7 +471,7 @@ static bool is_within(const search *state, double epsilon, const tn_decomposed *
 /* Evaluates what is chosen. Where some of that does not fit, and the front is then further from the bounds than was asked
  * for, builds of few designs are listed, and what the misfits covered of other builds is chosen in their place: until the
  * front is near enough, some more designs were evaluated, or there are no others. As long as nothing fits it goes on. */
-static tn_status choose_front(search *state, double epsilon, tn_decomposed *found, tn_error *error) {
+static tn_status choose_front(tn_decomposing *state, double epsilon, tn_decomposed *found, tn_error *error) {
     enum { MORE = 4, LEAST = 1000 };
     uint64_t before, most = 0, begun = state->evaluated;
     double slack;
@@ -513,7 +495,7 @@ static tn_status choose_front(search *state, double epsilon, tn_decomposed *foun
 }
 
 /* One front, with boxes that together stay within 1 + epsilon. */
-static tn_status pass(search *state, double epsilon, tn_decomposed *found, tn_error *error) {
+static tn_status pass(tn_decomposing *state, double epsilon, tn_decomposed *found, tn_error *error) {
     const double asked = epsilon;
     /* Factors are rounded up at the end (tn_certify): what is asked for holds with that. */
     if (epsilon > 0) epsilon = (1 + epsilon) * (1 - 2e-9) - 1;
@@ -528,7 +510,7 @@ static tn_status pass(search *state, double epsilon, tn_decomposed *found, tn_er
 }
 
 /* Finer and finer, until what is asked for is reached or the time is over. */
-static tn_status refine(search *state, tn_decomposed *found, tn_error *error) {
+static tn_status refine(tn_decomposing *state, tn_decomposed *found, tn_error *error) {
     static const double steps[] = {0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0};
     double wanted = state->options->epsilon, started = tn_clock_seconds();
     state->front.deadline = started + state->options->seconds;
@@ -556,9 +538,11 @@ static tn_status refine(search *state, tn_decomposed *found, tn_error *error) {
     return TN_OK;
 }
 
-static void set_costs(search *state) {
+static void set_costs(tn_decomposing *state) {
     const tn_space *space = state->space;
+    enum { SUMS_MOST = 20000000 };
     state->front.most = SUMS_MOST;
+    state->front.bounds_only = state->bounded;
     for (size_t i = 0; i < space->objectives; i++) {
         const source *origin = source_of(space->objective[i]);
         if (origin && origin->cost < TN_COSTS) state->front.objective[origin->cost] = true;
@@ -570,24 +554,53 @@ static void set_costs(search *state) {
     }
 }
 
-static tn_status run(search *state, tn_decomposed *found, tn_error *error) {
+/* Over all designs, where these have few different settings of what accuracy depends on; else what none exceeds. */
+static double greatest_accuracy(const tn_space *space) {
+    enum { SETTINGS_MOST = 100000 };
+    const tn_accuracy_table *table = &space->accuracy_table;
+    size_t axis[TN_ACCURACY_CHOICES_MOST], axes = 0, digit[TN_AXES_MOST] = {0};
+    uint64_t settings = 1;
+    double most = 0;
+    if (table->rows == 0) return NAN;
+    for (size_t i = 0; i < table->columns && settings <= SETTINGS_MOST; i++) {
+        if (table->column[i].axis == SIZE_MAX) continue;
+        axis[axes++] = table->column[i].axis;
+        settings *= space->choices.axis[table->column[i].axis].count;
+    }
+    for (uint64_t k = 0; settings <= SETTINGS_MOST && k < settings; k++) {
+        tn_accuracy_value value[TN_ACCURACY_CHOICES_MOST];
+        tn_accuracy_basis basis;
+        uint64_t rest = k;
+        for (size_t i = 0; i < axes; rest /= space->choices.axis[axis[i++]].count)
+            digit[axis[i]] = (size_t)(rest % space->choices.axis[axis[i]].count);
+        tn_accuracy_table_values(table, digit, value);
+        /* as the evaluator rounds it */
+        double mean = round(1e6 * tn_accuracy_table_at(table, value, table->model.passes, &basis).mean) / 1e6;
+        if (mean > most) most = mean;
+    }
+    return settings <= SETTINGS_MOST ? most : 1;
+}
+
+static tn_status run(tn_decomposing *state, tn_decomposed *found, tn_error *error) {
     state->refused = refuses(state->space);
     if (state->refused) return TN_OK;
     TN_TRY(tn_units_find(state->space, &state->arena, &state->units, error));
+    state->accuracy = greatest_accuracy(state->space);
     if (state->units.count == 0) state->refused = "no choice is of a weight or a layer";
     if (!state->refused) TN_TRY(list_keys(state, error));
-    if (!state->refused) TN_TRY(make_tables(state, error));
+    if (!state->refused) TN_TRY(make_some_tables(state, error));
     if (state->refused) return TN_OK;
     skip_builds(state);
     set_costs(state);
     state->front.deadline = INFINITY;
+    if (state->bounded) return tn_bounded_front(state, found, error);
     return state->options->seconds > 0 ? refine(state, found, error)
                                        : pass(state, state->options->epsilon, found, error);
 }
 
 tn_status tn_decompose(const tn_space *space, const tn_decompose_options *options, tn_decomposed *found,
                        tn_error *error) {
-    search state = {.space = space, .options = options};
+    tn_decomposing state = {.space = space, .options = options};
     double started = tn_clock_seconds();
     *found = (tn_decomposed){0};
     tn_sums_begin(&state.chosen, space->objectives);

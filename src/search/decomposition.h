@@ -2,8 +2,9 @@
  * it can be (docs/decomposition.md).
  *
  * For each combination of model keys and each build the units' options are merged (search/build_front.h) into a front
- * of lower bounds; those of all builds are put together, and the designs behind what is left are evaluated. The
- * certificate is a factor for each objective: for every feasible design d of the space some member f of the front has
+ * of lower bounds; those of all builds are put together, and the designs behind what is left are evaluated. Where prices do
+ * not split, designs near the bounds are sought as well (search/bounded_front.c). Designs are priced as `tenfold cost` does.
+ * The certificate is a factor for each objective: for every feasible design d of the space some member f of the front has
  * f_k <= factor_k d_k in all objectives at once (f_k >= d_k / factor_k where more is better). */
 #ifndef TN_SEARCH_DECOMPOSITION_H
 #define TN_SEARCH_DECOMPOSITION_H

@@ -37,7 +37,7 @@ void tn_evaluator_free(tn_evaluator *evaluator) {
     if (!evaluator) return;
     tn_program_cache_free(evaluator->cache);
     tn_arena_free(&evaluator->step_arena);
-    tn_arena_free(&evaluator->layers_arena);
+    tn_arena_free(&evaluator->laid_arena);
     for (int i = 0; i < TN_MODELS_KEPT; i++) tn_arena_free(&evaluator->loaded[i].arena);
     tn_free(evaluator);
 }

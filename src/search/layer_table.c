@@ -4,7 +4,9 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "model/layer_weight.h"
+#include "price/workload_data.h"
 
+#include <math.h>
 #include <omp.h>
 #include <string.h>
 
@@ -105,6 +107,7 @@ typedef struct {
     tn_layer_table *table;
     uint64_t *good; /* [units]: a defined option of each */
     uint64_t steps;
+    tn_part_survey *survey;   /* [TN_FUSIONS]: of all steps, where parts are bounds */
     tn_step_kind kind;        /* of the first step: what all must have in common */
     size_t stagings;          /* sizes over which arrays live off chip, in some builds, */
     const tn_build **staging; /* and a build of each */
@@ -285,6 +288,49 @@ static tn_status fill_parts(job *all, worker *thread, tn_parting *parting, const
     return TN_OK;
 }
 
+/* Of bounds the least: what a sum of them holds of a design that no step here is. */
+static void keep_least(tn_price_part *rest, const tn_price_part *found) {
+    if (rest->operations < 0) *rest = *found;
+    rest->cycles = fmin(rest->cycles, found->cycles);
+    rest->operations = fmin(rest->operations, found->operations);
+    rest->bram18 = fmin(rest->bram18, found->bram18);
+    rest->uram = fmin(rest->uram, found->uram);
+    rest->capacity_bits = fmin(rest->capacity_bits, found->capacity_bits);
+    rest->off_chip_bytes = fmin(rest->off_chip_bytes, found->off_chip_bytes);
+    rest->off_chip_bytes_per_step = fmin(rest->off_chip_bytes_per_step, found->off_chip_bytes_per_step);
+    rest->joules = fmin(rest->joules, found->joules);
+}
+
+/* The bounds of all builds' parts. Of a build that can't be had of this step, for want of external memory, nothing is known. */
+static tn_status fill_bounds(job *all, worker *thread, const uint64_t *option, const bool *own,
+                             tn_error *error) {
+    tn_layer_table *table = all->table;
+    tn_parting *parting[TN_FUSIONS] = {NULL};
+    for (size_t b = 0; b < table->builds; b++) {
+        const tn_build *build = &table->build[b];
+        tn_workload *workload;
+        tn_error why = {0};
+        if (table->impossible[b]) continue;
+        TN_TRY(tn_workload_built(tn_evaluator_workload(thread->evaluator), build, &workload, error));
+        if (!parting[build->fusion])
+            TN_TRY(tn_parting_make(workload, all->units->of_layer, table->units, &thread->arena,
+                                   &parting[build->fusion], error));
+        tn_status status =
+            tn_parting_bound(parting[build->fusion], build, &table->view[b], thread->part, &why);
+        if (status == TN_INPUT || status == TN_OVERFLOW) {
+            memset(thread->part, 0, (table->units + 1) * sizeof *thread->part);
+        } else if (status != TN_OK) {
+            if (error) *error = why;
+            return status;
+        }
+        for (uint32_t u = 0; u < table->units; u++)
+            if (own[u]) table->unit[u].part[b][option[u]] = thread->part[u];
+#pragma omp critical(tenfold_layer_table)
+        keep_least(&table->rest[b], &thread->part[table->units]);
+    }
+    return TN_OK;
+}
+
 /* Each unit's option `index`, where it has one and it is defined. */
 static tn_status fill(job *all, worker *thread, uint64_t index, tn_error *error) {
     const tn_layer_table *table = all->table;
@@ -302,6 +348,10 @@ static tn_status fill(job *all, worker *thread, uint64_t index, tn_error *error)
     tn_step_kind_of(workload, &kind);
     if (memcmp(&kind, &all->kind, sizeof kind) != 0)
         return refuse(all, "the kinds of operations change with the choices");
+    if (table->bounded) {
+        TN_TRY(fill_sums(all, tn_evaluator_step(thread->evaluator), option, own, error));
+        return fill_bounds(all, thread, option, own, error);
+    }
     TN_TRY(tn_parting_make(workload, all->units->of_layer, table->units, &thread->arena, &parting, error));
     TN_TRY(fill_shared(all, parting, option, own));
     TN_TRY(fill_staging(all, thread, parting, option, own, error));
@@ -331,6 +381,7 @@ static tn_status make_room(job *all, tn_arena *arena, tn_error *error) {
     TN_TRY(TN_NEW(arena, table->units, &all->good, error));
     TN_TRY(TN_NEW(arena, table->builds, &table->rest, error));
     TN_TRY(TN_NEW(arena, table->builds, &table->kernels, error));
+    TN_TRY(TN_NEW(arena, table->builds, &table->impossible, error));
     for (size_t b = 0; b < table->builds; b++) table->rest[b].operations = -1;
     for (int s = TN_SUM_PARAMETERS; s < TN_LAYER_SUMS; s++) table->rest_sum[s] = -1;
     all->steps = 1;
@@ -406,6 +457,64 @@ static tn_status keep_common(job *all, worker *thread, tn_parting *parting, tn_a
     return TN_OK;
 }
 
+/* What all steps have in common as each of the builds does them. */
+static tn_status survey_steps(job *all, worker *thread, tn_arena *arena, tn_error *error) {
+    const tn_layer_table *table = all->table;
+    uint64_t *option;
+    bool whole;
+    TN_TRY(TN_NEW(arena, TN_FUSIONS, &all->survey, error));
+    TN_TRY(TN_NEW(arena, table->units, &option, error));
+    for (uint64_t index = 0; index < all->steps && !table->empty && !table->refused; index++) {
+        bool done[TN_FUSIONS] = {false};
+        if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "interrupted");
+        TN_TRY(load_step(all, thread, index, option, &whole, error));
+        for (size_t b = 0; whole && b < table->builds; b++) {
+            const uint32_t fusion = table->build[b].fusion;
+            tn_workload *workload;
+            tn_parting *parting;
+            if (done[fusion]) continue;
+            done[fusion] = true;
+            tn_arena_reset(&thread->arena);
+            TN_TRY(tn_workload_built(tn_evaluator_workload(thread->evaluator), &table->build[b], &workload,
+                                     error));
+            TN_TRY(tn_parting_make(workload, all->units->of_layer, table->units, &thread->arena, &parting,
+                                   error));
+            TN_TRY(tn_part_survey_add(&all->survey[fusion], parting, arena, error));
+        }
+    }
+    return TN_OK;
+}
+
+/* How bounds look at steps, and what kernels builds have. */
+static tn_status first_bounds(job *all, worker *thread, tn_arena *arena, tn_error *error) {
+    tn_layer_table *table = all->table;
+    tn_part_view *view;
+    uint64_t *option;
+    bool whole;
+    TN_TRY(TN_NEW(arena, table->builds, &view, error));
+    TN_TRY(TN_NEW(arena, table->units, &option, error));
+    table->view = view;
+    TN_TRY(survey_steps(all, thread, arena, error));
+    if (table->refused || table->empty) return TN_OK;
+    TN_TRY(load_step(all, thread, 0, option, &whole, error));
+    if (!whole) return TN_OK;
+    for (size_t b = 0; b < table->builds; b++) {
+        const tn_build *build = &table->build[b];
+        tn_workload *workload;
+        tn_parting *parting;
+        tn_arena_reset(&thread->arena);
+        table->impossible[b] = tn_build_check_together(build, NULL) != TN_OK;
+        if (table->impossible[b]) continue;
+        TN_TRY(tn_workload_built(tn_evaluator_workload(thread->evaluator), build, &workload, error));
+        TN_TRY(
+            tn_parting_make(workload, all->units->of_layer, table->units, &thread->arena, &parting, error));
+        tn_status status = tn_part_view_choose(parting, build, &all->survey[build->fusion], &view[b], error);
+        if (status == TN_OK) status = tn_bound_kernels(workload, build, &table->kernels[b], error);
+        if (status != TN_OK && status != TN_INPUT && status != TN_OVERFLOW) return status;
+    }
+    return TN_OK;
+}
+
 static tn_status first_step(job *all, worker *thread, tn_arena *arena, tn_error *error) {
     tn_layer_table *table = all->table;
     uint64_t *option;
@@ -425,12 +534,14 @@ static tn_status first_step(job *all, worker *thread, tn_arena *arena, tn_error 
     for (size_t b = 0; b < table->builds; b++) {
         tn_evaluator_take_build(thread->evaluator, all->inner[b]);
         build[b] = *tn_evaluator_build(thread->evaluator);
+        if (table->bounded) continue;
         TN_TRY(tn_parting_refuses(&build[b], arena, &table->refused, error));
         if (tn_build_check_together(&build[b], NULL) != TN_OK)
             table->refused = "some of its keys can't be combined";
         if (table->refused) return TN_OK;
         TN_TRY(tn_parting_kernels(workload, &build[b], &table->kernels[b], error));
     }
+    if (table->bounded) return first_bounds(all, thread, arena, error);
     TN_TRY(tn_parting_make(workload, all->units->of_layer, table->units, &thread->arena, &parting, error));
     return keep_common(all, thread, parting, arena, error);
 }
@@ -454,12 +565,12 @@ static void work_through(job *all) {
 }
 
 tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, const uint32_t *digit,
-                              const uint64_t *inner, size_t builds, unsigned threads, tn_arena *arena,
-                              tn_layer_table *table, tn_error *error) {
+                              const uint64_t *inner, size_t builds, bool bounded, unsigned threads,
+                              tn_arena *arena, tn_layer_table *table, tn_error *error) {
     enum { OPTIONS_MOST = 1000000 };
     job all = {.space = space, .units = units, .digit = digit, .inner = inner, .table = table};
     worker thread;
-    *table = (tn_layer_table){.units = units->count, .builds = builds};
+    *table = (tn_layer_table){.bounded = bounded, .units = units->count, .builds = builds};
     for (uint32_t u = 0; u < units->count; u++)
         if (units->unit[u].options > OPTIONS_MOST) {
             table->refused = "over 1,000,000 combinations of choices bear on the same layers";
@@ -493,6 +604,8 @@ double tn_part_cost(const tn_price_part *part, tn_layer_cost cost) {
         return part->off_chip_bytes_per_step;
     case TN_COST_OPERATIONS:
         return part->operations;
+    case TN_COST_JOULES:
+        return part->joules;
     default:
         return 0;
     }

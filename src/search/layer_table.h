@@ -1,13 +1,15 @@
-/* What every option of every unit of a space (search/layer_table.h) adds to the costs of a design, under a list of builds
+/* What every option of every unit of a space adds to the costs of a design, under a list of builds
  * with one combination of model keys: the input of a front by decomposition (docs/decomposition.md).
  *
  * A step is made for each option, all units taking theirs at once, and its price is parted (price/parts.h). What no
- * unit touches must come out the same for all of them, or the table is refused. */
+ * unit touches must come out the same for all of them, or the table is refused. Where prices do not split, the parts are
+ * lower bounds (price/part_bounds.h), and of what no unit touches the least counts. */
 #ifndef TN_SEARCH_LAYER_TABLE_H
 #define TN_SEARCH_LAYER_TABLE_H
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "price/part_bounds.h"
 #include "price/parts.h"
 #include "search/evaluator.h"
 #include "space/space.h"
@@ -47,6 +49,7 @@ typedef enum tn_layer_cost {
     TN_COST_OFF_CHIP,   /* bytes of arrays that live there, */
     TN_COST_MOVED,      /* and bytes that pass in a step */
     TN_COST_OPERATIONS, /* of the step, which its descriptors take memory by */
+    TN_COST_JOULES,     /* of bounds alone */
     TN_COSTS
 } tn_layer_cost;
 
@@ -73,11 +76,14 @@ typedef struct tn_table_memory {
 } tn_table_memory;
 
 typedef struct tn_layer_table {
+    bool bounded; /* parts are bounds of prices, which do not split; no memories are common then */
     uint32_t units;
     tn_unit_table *unit;
     size_t builds;
     const tn_build *build;
-    tn_price_part *rest; /* [builds]: of no unit */
+    const tn_part_view *view; /* [builds]: where bounded */
+    bool *impossible;         /* [builds]: keys exclude each other, whatever the rest */
+    tn_price_part *rest;      /* [builds]: of no unit */
     double rest_sum[TN_LAYER_SUMS];
     tn_resources *kernels;   /* [builds]: of all kernels, which are the same for all options */
     uint32_t common, shared; /* the first `shared` are arrays, the rest staging */
@@ -87,10 +93,10 @@ typedef struct tn_layer_table {
     const char *refused; /* NULL, or why prices do not split */
 } tn_layer_table;
 
-/* digit[choices]: of the model keys (the rest is not read). inner[builds]: combinations of the build's choices. Lives
- * in `arena`. Interruptions end it early with TN_INTERRUPTED. */
+/* digit[choices]: of the model keys (the rest is not read). inner[builds]: combinations of the build's choices. bounded: parts
+ * are to be bounds. Lives in `arena`. Interruptions end it early with TN_INTERRUPTED. */
 tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, const uint32_t *digit,
-                              const uint64_t *inner, size_t builds, unsigned threads, tn_arena *arena,
-                              tn_layer_table *table, tn_error *error);
+                              const uint64_t *inner, size_t builds, bool bounded, unsigned threads,
+                              tn_arena *arena, tn_layer_table *table, tn_error *error);
 
 #endif

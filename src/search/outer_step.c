@@ -2,13 +2,14 @@
 
 #include "base/checked.h"
 #include "model/layer_weight.h"
+#include "price/workload_data.h"
 #include "step/program_cache.h"
 
 #include <math.h>
 #include <string.h>
 
 /* Programs that a thread keeps before it starts afresh: bounds its memory on long sweeps. */
-enum { OUTERS_PER_CACHE = 4096 };
+enum { OUTERS_PER_CACHE = 4096, LAYERS_KEPT = 8192 };
 
 /* `format: dense` takes all weights out of their cores. */
 static bool is_all_dense(const tn_model *model) {
@@ -196,12 +197,20 @@ static void accuracy_of_choices(tn_evaluator *evaluator, const size_t *outer_dig
     evaluator->accuracy.deviation = round(1e6 * evaluator->accuracy.deviation) / 1e6;
 }
 
+/* The step that stands goes with its layouts. */
+static tn_status renew_layouts(tn_evaluator *evaluator, tn_error *error) {
+    tn_arena_reset(&evaluator->laid_arena);
+    return tn_laid_programs_begin(&evaluator->laid, &evaluator->laid_arena, error);
+}
+
 static tn_status renew_cache(tn_evaluator *evaluator, tn_error *error) {
+    if (evaluator->cache && evaluator->laid.layers.count > LAYERS_KEPT)
+        TN_TRY(renew_layouts(evaluator, error));
     if (evaluator->cache && evaluator->cached_outers++ < OUTERS_PER_CACHE) return TN_OK;
     tn_program_cache_free(evaluator->cache);
     evaluator->cache = NULL;
-    evaluator->has_layers = false;
     evaluator->cached_outers = 0;
+    TN_TRY(renew_layouts(evaluator, error));
     return tn_program_cache_new(&evaluator->cache, error);
 }
 
@@ -317,25 +326,7 @@ static tn_status build_step(tn_evaluator *evaluator, tn_error *error) {
                                         error));
     TN_TRY(tn_workload_prepare(&evaluator->step, evaluator->space->device, &evaluator->step_arena,
                                &evaluator->workload, error));
-    if (evaluator->has_layers) tn_workload_keep_layouts(evaluator->workload, &evaluator->layers);
-    return TN_OK;
-}
-
-/* Keeps layouts from one step to the next where these differ in settled keys alone. */
-static tn_status renew_layers(tn_evaluator *evaluator, const size_t *digit, tn_error *error) {
-    const tn_space *space = evaluator->space;
-    bool same = evaluator->has_layers;
-    if (space->steps_together == 1) return TN_OK;
-    for (size_t i = 0; i < space->outers; i++) {
-        const tn_axis *axis = &space->choices.axis[space->outer[i]];
-        const size_t own = axis->settled && axis->kind == TN_AXIS_MODEL_KEY ? 0 : digit[i];
-        same = same && evaluator->layers_digit[i] == own;
-        evaluator->layers_digit[i] = own;
-    }
-    if (same) return TN_OK;
-    tn_arena_reset(&evaluator->layers_arena);
-    TN_TRY(tn_laid_layers_begin(&evaluator->layers, &evaluator->layers_arena, error));
-    evaluator->has_layers = true;
+    evaluator->workload->laid_programs = &evaluator->laid;
     return TN_OK;
 }
 
@@ -379,7 +370,6 @@ tn_status tn_evaluator_load_digits(tn_evaluator *evaluator, const size_t *digit,
                                  &evaluator->outer_cause, error));
     TN_TRY(renew_cache(evaluator, error));
     tn_arena_reset(&evaluator->step_arena);
-    TN_TRY(renew_layers(evaluator, digit, error));
     if (evaluator->outer_cause == TN_CAUSE_NONE)
         TN_TRY(make_step(evaluator, digit, &evaluator->outer_cause, error));
     memcpy(evaluator->digit, digit, space->outers * sizeof *digit);

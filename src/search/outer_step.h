@@ -3,7 +3,7 @@
 #ifndef TN_SEARCH_OUTER_STEP_H
 #define TN_SEARCH_OUTER_STEP_H
 
-#include "layout/layer_layout.h"
+#include "memory/laid.h"
 #include "search/evaluator.h"
 
 /* What the layers do with a weight that is kept in cores, and the rank that was asked for. */
@@ -33,7 +33,8 @@ enum { TN_MODELS_KEPT = 12 };
 struct tn_evaluator {
     const tn_space *space; /* the variant of the step that stands, */
     const tn_space *whole; /* of what was asked for */
-    tn_arena step_arena;
+    tn_arena step_arena, laid_arena;
+    tn_laid_programs laid; /* of the cache's programs */
     tn_loaded_model loaded[TN_MODELS_KEPT];
     uint32_t next_loaded; /* slots are taken in turn */
     tn_model *model;      /* of the slot that stands, with its: */
@@ -42,11 +43,6 @@ struct tn_evaluator {
     tn_model_weight *given;
     tn_program_cache *cache;
     uint64_t cached_outers;
-    /* Layouts of the programs of designs that differ in settled keys alone: of the outer digits with these 0. */
-    tn_laid_layers layers;
-    tn_arena layers_arena;
-    size_t layers_digit[TN_AXES_MOST];
-    bool has_layers;
 
     uint64_t outer;             /* the combination that stands, */
     uint64_t inner;             /* that was evaluated last */

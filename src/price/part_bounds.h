@@ -1,0 +1,84 @@
+/* What groups of layers add at least to the price of a step, whatever the build's keys and whatever the other layers are:
+ * parts whose sum no price as built (tn_price_step) is below. For builds whose price does not split (price/parts.h).
+ *
+ * Theorem: for every build, the sums of `cycles`, `capacity_bits`, `bram18`, `uram`, `joules` and of bytes off chip over all
+ * parts are at most those of the price. Proof, by what a part is made of:
+ *   Cycles, one operation after the other: an operation takes no less than tn_price_bound says of it, which looks at the
+ *   operation and its kernel alone (TN_LAID_BOUND); what is laid in no layouts takes what it takes ideally. Where all is on
+ *   chip it takes no less than with its operands in the best words that they may lie in whatever the other layers are, either
+ *   (TN_LAID_ALONE, memory/laid.h): that is the close bound of price/price.h in the best of all neighbourhoods.
+ *   Cycles, overlapping: a task keeps a kernel of its kind from start to end, so the step lasts no less than the work of one
+ *   kind over the number of its kernels: each operation adds its share, those of other kinds nothing. Which kind is the
+ *   same for all steps (view). In pieces (schedule pipelined) a task takes an issue a cycle or more in each: together no
+ *   fewer than the whole product has blocks.
+ *   Cores: a core lies in a memory with at most `group` of its class, which has one of a layer, so with no more than there are
+ *   layers that have a core of as many elements in some step (survey). Rows are no narrower than its own uses ask, and no
+ *   wider than any block of the kernels (layouts are found), or just as wide as its uses (layouts are ideal). The part is
+ *   the least that one of so many equal cores takes in a memory, over these rows, each in the fewest rows that its words can
+ *   cover it with (TN_LAID_BOUND).
+ *   Pools whose arrays, lifetimes and uses are the same in all steps (survey: parameters that no choice changes) have the same
+ *   memories in all designs, as an operation belongs to one layer, and layers follow each other in the same order.
+ *   Everything else pooled: arrays that live at one moment lie in places of their own, so their pools hold all of them, in
+ *   memories of rows no narrower than each array's uses ask. A memory of so many rows has at least as many bits of blocks as
+ *   where its blocks are filled best, over all depths: block counts of every shape repeat with 16,384 rows. By its rows
+ *   without padding also in the style that they get, which takes the lesser share of the device, beyond 16,384 rows the same;
+ *   with padding in any style. A memory of LUTs holds no array of more bits than such memories may have.
+ *   The moment is a phase of one layer (view): what other units hold throughout it, and the most that its own unit holds at any
+ *   of its operations. Separate buffers: each array in a memory as a core without a group.
+ *   Searched placement, geometry yosys: bits, as in pools.
+ *   Staging memories and routing: nothing. Bytes off chip follow from the arrays.
+ *   Joules: static power while the step lasts, kernels idle all the time, and matmul kernels busy for the products' work. */
+#ifndef TN_PRICE_PART_BOUNDS_H
+#define TN_PRICE_PART_BOUNDS_H
+
+#include "price/parts.h"
+
+/* A phase of a layer: its operations of the forward phase, or those of its gradients. */
+typedef struct tn_moment {
+    uint32_t layer;
+    bool is_back;
+} tn_moment;
+
+enum { TN_LIVE_ACTIVATIONS, TN_LIVE_GRADIENTS, TN_LIVE_CORE_GRADIENTS, TN_LIVES };
+
+/* Cores of one size, and in how many layers there may be one. */
+typedef struct tn_core_limit {
+    uint64_t elements, word_bits;
+    uint32_t role;
+    uint32_t layers;
+    uint32_t *most; /* [units + 1]: layers of each unit, over its options */
+} tn_core_limit;
+
+/* What all steps of a model have in common, or differ in at most: made of every step that parts are made of. */
+typedef struct tn_part_survey {
+    size_t limits, slots; /* open addressing; word_bits 0: empty */
+    tn_core_limit *limit;
+    bool begun;
+    uint64_t pool[TN_ARRAY_ROLES]; /* digest of what a pool of that role is of, */
+    bool differs[TN_ARRAY_ROLES];  /* which is not the same in all steps */
+} tn_part_survey;
+tn_status tn_part_survey_add(tn_part_survey *survey, const tn_parting *parting, tn_arena *arena,
+                             tn_error *error);
+
+/* What parts of all steps of a model under one build must look at alike. */
+typedef struct tn_part_view {
+    const tn_part_survey *survey; /* NULL: nothing is known of other steps */
+    tn_moment moment[TN_LIVES];   /* when so many of these live as possible, for pooled buffers */
+    uint32_t
+        kind; /* whose kernels bound an overlapping step: an arithmetic, or their number: vector kernels */
+} tn_part_view;
+
+/* The view under which the bound of the parting's step is greatest. The workload is the build's (tn_workload_built), also
+ * below. */
+tn_status tn_part_view_choose(tn_parting *parting, const tn_build *build, const tn_part_survey *survey,
+                              tn_part_view *view, tn_error *error);
+
+/* part[units + 1]; the last is of what no unit decides, shared arrays included. The memory of descriptors is in none. */
+tn_status tn_parting_bound(tn_parting *parting, const tn_build *build, const tn_part_view *view,
+                           tn_price_part *part, tn_error *error);
+
+/* All kernels of the build; no price has fewer of any resource. */
+tn_status tn_bound_kernels(tn_workload *workload, const tn_build *build, tn_resources *kernels,
+                           tn_error *error);
+
+#endif

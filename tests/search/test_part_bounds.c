@@ -1,0 +1,155 @@
+/* Bounds of parts (price/part_bounds.h) against prices: random spaces (tests/support/random_space.h) whose every design is
+ * priced on its own. For each design the parts of its units' options and what no unit touches, each found in steps with other
+ * options of the other units, are summed up; no sum may be above the price, whatever the keys of the build.
+ *
+ * TENFOLD_SPACES=N draws N spaces instead, TENFOLD_SEED=S the first of them. */
+#include "search/layer_table.h"
+#include "support/every_design.h"
+#include "support/folder.h"
+#include "support/random_space.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPACES = 40 };
+
+static struct {
+    uint64_t spaces, designs, tight_cycles, tight_memory;
+    double cycles, memory; /* sums of bound / price */
+} sum;
+
+typedef struct {
+    const tn_space *space;
+    uint64_t seed;
+    tn_units units;
+    tn_layer_table table;
+    size_t key_axes;
+} tabled;
+
+/* The digits of the model keys alone. */
+static void keys_of(const tabled *made, uint64_t keys, uint32_t *digit) {
+    memset(digit, 0, TN_AXES_MOST * sizeof *digit);
+    tn_digits_of(&made->space->choices, made->space->outer, made->key_axes, keys, digit);
+}
+
+static void differs(const tabled *made, uint64_t id, const char *what, double bound, double price) {
+    fail_msg("seed %llu: design %llu has %s %.17g and its parts %.17g", (unsigned long long)made->seed,
+             (unsigned long long)id, what, price, bound);
+}
+
+static void compare(const tabled *made, uint64_t id, const uint32_t *digit, size_t build,
+                    const tn_evaluation *found) {
+    const tn_layer_table *table = &made->table;
+    const tn_choices *choices = &made->space->choices;
+    double cost[TN_COSTS] = {0}, degrees = 0;
+    for (int c = 0; c < TN_COSTS; c++) cost[c] = tn_part_cost(&table->rest[build], (tn_layer_cost)c);
+    for (uint32_t u = 0; u < table->units; u++) {
+        const tn_unit *unit = &made->units.unit[u];
+        uint64_t option = tn_digits_number(choices, unit->axis, unit->axes, digit);
+        assert_true(table->unit[u].defined[option]);
+        for (int c = 0; c < TN_COSTS; c++)
+            cost[c] += tn_part_cost(&table->unit[u].part[build][option], (tn_layer_cost)c);
+        degrees += table->unit[u].sum[TN_SUM_DEGREES][option];
+    }
+    const struct {
+        const char *what;
+        double bound, price;
+    } pair[] = {
+        {"cycles", cost[TN_COST_CYCLES], (double)found->price.cycles_per_step},
+        {"bytes on chip", cost[TN_COST_CAPACITY] / 8, (double)found->price.on_chip_bytes + 1},
+        {"block RAMs", cost[TN_COST_BRAM18], (double)found->price.used.bram18},
+        {"UltraRAMs", cost[TN_COST_URAM], (double)found->price.used.uram},
+        {"bytes off chip", cost[TN_COST_OFF_CHIP], (double)found->price.off_chip_bytes},
+        {"bytes moved", cost[TN_COST_MOVED], (double)found->price.off_chip_bytes_per_step},
+        {"joules", cost[TN_COST_JOULES], found->price.joules_per_step},
+        {"DSPs", (double)table->kernels[build].dsp, (double)found->price.used.dsp},
+        {"LUTs", (double)table->kernels[build].lut, (double)found->price.used.lut},
+        {"flip-flops", (double)table->kernels[build].ff, (double)found->price.used.ff},
+        {"degrees of freedom", (double)found->degrees_of_freedom, degrees},
+    };
+    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
+        if (pair[i].bound > pair[i].price * (1 + 1e-9))
+            differs(made, id, pair[i].what, pair[i].bound, pair[i].price);
+    sum.designs++;
+    sum.cycles += pair[0].bound / fmax(1, pair[0].price);
+    sum.memory += pair[1].bound / fmax(1, pair[1].price);
+    sum.tight_cycles += pair[0].bound == pair[0].price;
+    sum.tight_memory += pair[1].bound >= pair[1].price - 1;
+}
+
+static void compare_keys(tabled *made, const test_every_design *truth, uint64_t keys, tn_arena *arena) {
+    const tn_space *space = made->space;
+    uint32_t digit[TN_AXES_MOST], own[TN_AXES_MOST];
+    uint64_t *inner = calloc(space->inner_count, sizeof *inner);
+    tn_error error = {0};
+    assert_non_null(inner);
+    for (uint64_t b = 0; b < space->inner_count; b++) inner[b] = b;
+    keys_of(made, keys, digit);
+    if (tn_layer_table_make(space, &made->units, digit, inner, space->inner_count, true, 1, arena,
+                            &made->table, &error) != TN_OK)
+        fail_msg("seed %llu: %s", (unsigned long long)made->seed, error.message);
+    for (uint64_t id = 0; !made->table.refused && !made->table.empty && id < truth->designs; id++) {
+        bool of_keys = true;
+        for (size_t i = 0; i < space->choices.count; i++)
+            own[i] = (uint32_t)tn_choices_digit(&space->choices, id, i);
+        for (size_t i = 0; i < made->key_axes; i++) of_keys &= own[space->outer[i]] == digit[space->outer[i]];
+        if (!of_keys || !test_has_price(&truth->design[id])) continue;
+        uint64_t build = tn_digits_number(&space->choices, space->inner, space->inners, own);
+        assert_false(made->table.impossible[build]);
+        compare(made, id, own, (size_t)build, &truth->design[id].evaluation);
+    }
+    free(inner);
+}
+
+static void try_space(uint64_t seed) {
+    tn_arena arena = {0};
+    tn_space *space = calloc(1, sizeof *space);
+    test_random_space drawn;
+    char folder[128];
+    tabled made = {.space = space, .seed = seed};
+    assert_non_null(space);
+    snprintf(folder, sizeof folder, "%s", test_in_folder(""));
+    test_random_space_draw(seed, folder, &arena, &drawn, space);
+    assert_int_equal(tn_units_find(space, &arena, &made.units, NULL), TN_OK);
+    if (!space->variant && made.units.count > 0) {
+        test_every_design truth = test_price_every_design(space);
+        uint64_t keys = 1;
+        for (size_t i = 0; i < space->outers; i++)
+            if (space->choices.axis[space->outer[i]].kind == TN_AXIS_MODEL_KEY) {
+                made.key_axes++;
+                keys *= space->choices.axis[space->outer[i]].count;
+            }
+        for (uint64_t k = 0; k < keys; k++) compare_keys(&made, &truth, k, &arena);
+        test_every_design_free(&truth);
+        sum.spaces++;
+    }
+    test_random_space_free(&drawn);
+    free(space);
+    tn_arena_free(&arena);
+}
+
+static void no_sum_of_parts_is_above_a_price(void **state) {
+    (void)state;
+    const char *asked = getenv("TENFOLD_SPACES"), *seed = getenv("TENFOLD_SEED");
+    uint64_t spaces = asked ? strtoull(asked, NULL, 10) : SPACES, first = seed ? strtoull(seed, NULL, 10) : 1;
+    for (uint64_t i = 0; i < spaces; i++) try_space(first + i);
+    printf("%llu spaces, %llu designs: parts sum to %.3f of cycles, %.3f of memory in the mean\n",
+           (unsigned long long)sum.spaces, (unsigned long long)sum.designs, sum.cycles / (double)sum.designs,
+           sum.memory / (double)sum.designs);
+    assert_true(asked || sum.designs > 1000);
+    /* Bounds that say little would hold, too. */
+    assert_true(asked || (sum.cycles > 0.4 * (double)sum.designs && sum.memory > 0.2 * (double)sum.designs));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_sum_of_parts_is_above_a_price)};
+    return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
+}
