@@ -333,6 +333,10 @@ static void print_places(const tn_result *result) {
     const char *folder = result->folder;
     char figures[1024];
     tn_say("\nall designs of the front: %s/front.csv; these: %s/recommended.csv\n", folder, folder);
+    snprintf(figures, sizeof figures, "%s/possible.csv", folder);
+    if (access(figures, R_OK) == 0)
+        tn_say("with those that may be on it once accuracies are known better, by front_probability: %s\n",
+               figures);
     snprintf(figures, sizeof figures, "%s/figures", folder);
     if (access(figures, R_OK) == 0)
         tn_say("figures: %s (PNG, SVG, PDF; the scripts beside them)\n", figures);

@@ -242,6 +242,10 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
             "the "
             "feasible may not\nfit as laid (--keep-all lays them, and counts that); the front is of "
             "designs as laid\n");
+    if (summary->possible)
+        tn_say(
+            "%s designs more may be on it by what is known of accuracy: %s/possible.csv, front_probability\n",
+            tn_count_text(summary->possible, front), folder);
     print_certificate(summary);
     print_causes(summary);
     if (summary->seconds > 0) /* a merge evaluates nothing */
