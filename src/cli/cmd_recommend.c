@@ -59,6 +59,7 @@ static tn_design_line line_of(const tn_result_row *row) {
                             .dsp = tn_result_value(row, "dsp"),
                             .degrees_of_freedom = tn_result_value(row, "degrees_of_freedom"),
                             .accuracy = tn_result_value(row, "accuracy"),
+                            .perplexity = tn_result_value(row, "perplexity"),
                             .relative_error = tn_result_value(row, "relative_error")};
 }
 
@@ -164,6 +165,7 @@ static const tn_column design_columns[] = {
     TN_COLUMN(tn_design_line, dsp, "DSP blocks", TN_FIXED(0)),
     TN_COLUMN(tn_design_line, degrees_of_freedom, "degrees of freedom", TN_FIXED(0)),
     TN_COLUMN(tn_design_line, accuracy, "accuracy", TN_PERCENT, TN_OPTIONAL),
+    TN_COLUMN(tn_design_line, perplexity, "perplexity", TN_OPTIONAL),
     TN_COLUMN(tn_design_line, relative_error, "error of the weights", TN_OPTIONAL),
 };
 static const tn_record design_record = TN_RECORD(tn_design_line, design_columns);

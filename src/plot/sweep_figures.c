@@ -29,6 +29,7 @@ typedef struct {
 } panel;
 static const panel qualities[] = {
     {"accuracy", "accuracy by the space's table, %", 100},
+    {"perplexity", "perplexity by the space's table", 1},
     {"relative_error", "relative error of the weights", 1},
     {"degrees_of_freedom", "degrees of freedom of the varied weights", 1},
 };

@@ -210,17 +210,30 @@ static double least_accuracy(const tn_evaluation *evaluation) {
 static double most_accuracy(const tn_evaluation *evaluation) {
     return evaluation->accuracy + evaluation->accuracy_deviation;
 }
+static double least_perplexity(const tn_evaluation *evaluation) {
+    return evaluation->perplexity - evaluation->accuracy_deviation;
+}
+static double most_perplexity(const tn_evaluation *evaluation) {
+    return evaluation->perplexity + evaluation->accuracy_deviation;
+}
 
 static void add_accuracy(study *studied, const objectives *own) {
-    static const tn_quantity least = {.name = "accuracy", .maximise = true, .get = least_accuracy},
-                             most = {.name = "accuracy", .maximise = true, .get = most_accuracy};
-    objectives goals = *own;
-    size_t index = place_of(own, "accuracy");
-    if (index == own->count) return;
-    goals.item[index] = &least;
-    note(studied, "accuracies at their mean less a deviation", AS_GIVEN, &goals);
-    goals.item[index] = &most;
-    note(studied, "accuracies at their mean and a deviation more", AS_GIVEN, &goals);
+    static const struct {
+        tn_quantity end;
+        const char *change;
+    } ends[] = {
+        {{.name = "accuracy", .maximise = true, .get = least_accuracy}, "accuracies a deviation lower"},
+        {{.name = "accuracy", .maximise = true, .get = most_accuracy}, "accuracies a deviation higher"},
+        {{.name = "perplexity", .get = least_perplexity}, "perplexities a deviation lower"},
+        {{.name = "perplexity", .get = most_perplexity}, "perplexities a deviation higher"},
+    };
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        objectives goals = *own;
+        size_t index = place_of(own, ends[i].end.name);
+        if (index == own->count) continue;
+        goals.item[index] = &ends[i].end;
+        note(studied, ends[i].change, AS_GIVEN, &goals);
+    }
 }
 
 static tn_status add_left_out(study *studied, const objectives *own, tn_error *error) {

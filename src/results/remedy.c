@@ -167,6 +167,7 @@ static tn_status shortfall(search *state, const tn_priced *priced, double *ratio
                                 .steps_per_epoch = step->steps_per_epoch,
                                 .error = NAN,
                                 .accuracy = NAN,
+                                .perplexity = NAN,
                                 .accuracy_deviation = NAN,
                                 .accuracy_interpolated = NAN};
     if (space)

@@ -35,14 +35,6 @@ static void values_of(const tn_space *space, uint64_t id, tn_accuracy_value *val
     tn_accuracy_table_values(&space->accuracy_table, digit, value);
 }
 
-static bool same(const tn_accuracy_value *a, const tn_accuracy_value *b, size_t columns) {
-    for (size_t i = 0; i < columns; i++)
-        if (a[i].level != b[i].level || a[i].number != b[i].number ||
-            memcmp(a[i].shape, b[i].shape, sizeof a[i].shape) != 0)
-            return false;
-    return true;
-}
-
 /* Combinations of the front, each once, in the order of their first designs. */
 static tn_status combine(const tn_space *space, const tn_point *point, size_t count, tn_arena *arena,
                          draws *d, tn_settled *s, tn_error *error) {
@@ -55,7 +47,9 @@ static tn_status combine(const tn_space *space, const tn_point *point, size_t co
         tn_accuracy_value *value = d->value + s->combinations * columns;
         values_of(own, point[i].id, value);
         size_t k = 0;
-        while (k < s->combinations && !same(d->value + k * columns, value, columns)) k++;
+        while (k < s->combinations &&
+               !tn_accuracy_same(own->accuracy_table.choice, columns, d->value + k * columns, value))
+            k++;
         d->owner[i] = k;
         if (k == s->combinations) s->design[s->combinations++] = point[i].id;
     }
@@ -64,7 +58,8 @@ static tn_status combine(const tn_space *space, const tn_point *point, size_t co
 
 size_t tn_accuracy_objective(const tn_space *space) {
     size_t index = 0;
-    while (index < space->objectives && strcmp(space->objective[index]->name, "accuracy") != 0) index++;
+    const char *name = tn_accuracy_table_quantity(&space->accuracy_table);
+    while (index < space->objectives && strcmp(space->objective[index]->name, name) != 0) index++;
     return index;
 }
 
@@ -93,7 +88,9 @@ static tn_status draw_all(const tn_space *space, const tn_point *point, size_t c
     memcpy(now, point, count * sizeof *now);
     TN_TRY(tn_draw_accuracies(&space->accuracy_table, d->value, s->combinations, d->drawn, arena, error));
     for (size_t k = 0; k < DRAWS; k++) {
-        for (size_t i = 0; i < count; i++) now[i].value[objective] = -d->drawn[d->owner[i] * DRAWS + k];
+        for (size_t i = 0; i < count; i++)
+            now[i].value[objective] =
+                tn_accuracy_to_minimise(&space->accuracy_table, d->drawn[d->owner[i] * DRAWS + k]);
         d->choice[k] = choose(now, count, space->objectives, user);
     }
     return TN_OK;

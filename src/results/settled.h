@@ -23,7 +23,7 @@ enum { TN_SETTLED_DRAWS = 300 };
 typedef size_t (*tn_chooser)(const tn_point *point, size_t count, size_t objectives, void *user);
 size_t tn_choose_knee(const tn_point *point, size_t count, size_t objectives, void *user);
 
-/* Place of accuracy among the objectives; their number: it is none. */
+/* Place of accuracy, or of perplexity, among the objectives; their number: it is none. */
 size_t tn_accuracy_objective(const tn_space *space);
 
 /* drawn[combinations][TN_SETTLED_DRAWS]: accuracies after the protocol's passes, from value[combinations][columns]. */

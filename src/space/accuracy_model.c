@@ -500,12 +500,16 @@ static double parameter_variance(const tn_accuracy_model *m, const places *this_
     return sum;
 }
 
-static bool same_values(const tn_accuracy_model *m, const tn_accuracy_value *a, const tn_accuracy_value *b) {
-    for (size_t i = 0; i < m->choices; i++)
-        if (m->choice[i].kind == TN_ACCURACY_RANK
-                ? a[i].number != b[i].number
-                : a[i].level != b[i].level || memcmp(a[i].shape, b[i].shape, sizeof a[i].shape) != 0)
-            return false;
+bool tn_accuracy_same_value(const tn_accuracy_choice *choice, const tn_accuracy_value *a,
+                            const tn_accuracy_value *b) {
+    if (choice->kind == TN_ACCURACY_RANK) return a->number == b->number;
+    return a->level == b->level && memcmp(a->shape, b->shape, sizeof a->shape) == 0;
+}
+
+bool tn_accuracy_same(const tn_accuracy_choice *choice, size_t choices, const tn_accuracy_value *a,
+                      const tn_accuracy_value *b) {
+    for (size_t i = 0; i < choices; i++)
+        if (!tn_accuracy_same_value(&choice[i], &a[i], &b[i])) return false;
     return true;
 }
 
@@ -514,7 +518,8 @@ static double misfit_variance(const tn_accuracy_model *m, const tn_accuracy_valu
                               double told) {
     double whole = m->misfit * m->misfit;
     for (size_t i = 0; i < m->rows; i++) {
-        if (m->row[i].passes != passes || !same_values(m, m->row[i].value, value)) continue;
+        if (m->row[i].passes != passes || !tn_accuracy_same(m->choice, m->choices, m->row[i].value, value))
+            continue;
         double seeds = run_variance(m, told) / (double)m->row[i].runs;
         return whole * seeds / (whole + seeds);
     }

@@ -50,6 +50,12 @@ typedef struct tn_accuracy_value {
     double shape[TN_ACCURACY_SHAPE];
 } tn_accuracy_value;
 
+/* Whether two values of a choice are the same, and of all choices. */
+bool tn_accuracy_same_value(const tn_accuracy_choice *choice, const tn_accuracy_value *a,
+                            const tn_accuracy_value *b);
+bool tn_accuracy_same(const tn_accuracy_choice *choice, size_t choices, const tn_accuracy_value *a,
+                      const tn_accuracy_value *b);
+
 /* What one design came to: the mean over `runs` seeds that did not collapse. */
 typedef struct tn_accuracy_measurement {
     const tn_accuracy_value *value;  /* one a choice */

@@ -156,7 +156,7 @@ static void robustness_has_accuracy(void **state) {
     assert_int_equal(told.changes, 10);
     for (size_t i = 0; i < told.changes; i++) {
         if (strncmp(told.change[i].change, "accuracies", 10) != 0) continue;
-        double sign = strstr(told.change[i].change, "more") ? 1 : -1;
+        double sign = strstr(told.change[i].change, "higher") ? 1 : -1;
         for (size_t k = 0; k < count; k++)
             point[k].value[last] = -(tn_result_value(&result.front[k], "accuracy") +
                                      sign * tn_result_value(&result.front[k], "accuracy_deviation"));
