@@ -176,7 +176,7 @@ static void perplexities(void **state) {
     test_expect(
         0,
         "awk 'BEGIN {for (i = 0; i < 12000; i++) printf \"%c\", substr(\"aabc\", i % 4 + 1, 1)}' > period && "
-        "printf 'kind: space\nname: bytes\nmodel: byte-decoder\ndevice: zcu104\nchoices:\n  "
+        "printf 'kind: space\nname: bytes\nmodel: byte-decoder\ndevice: u50\nchoices:\n  "
         "weights.square.rank: [2, 8]\n  build.rows: [1, 2]\n' > bytes.yaml && \"$TENFOLD\" accuracy "
         "bytes.yaml --data period -o text --effort 16 --set training.epochs=4 --seeds 2 --quiet",
         "perplexity", "");
