@@ -209,6 +209,7 @@ static tn_status list_effects(const tn_accuracy_table *table, fitted *f, tn_aren
         if (choice->kind == TN_ACCURACY_RANK) {
             add_effect(f, table, column->name, "8", "excess", k++);
             add_effect(f, table, column->name, "", "ln power", k++);
+            add_effect(f, table, column->name, "", "ln(1 - shift)", k++);
         } else if (choice->kind == TN_ACCURACY_FOLDING) {
             add_effect(f, table, column->name, "", "excess, a factor more", k++);
             add_effect(f, table, column->name, "", "excess, outermost e times", k++);

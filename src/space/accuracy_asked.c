@@ -289,3 +289,11 @@ tn_accuracy_estimate tn_accuracy_table_dense(const tn_accuracy_table *table) {
     if (!ranks) return (tn_accuracy_estimate){NAN, NAN, NAN, NAN, NAN};
     return tn_accuracy_model_at(&table->model, value, table->model.passes);
 }
+
+tn_accuracy_ends tn_accuracy_table_ends(const tn_accuracy_table *table) {
+    tn_accuracy_ends ends = {NAN, NAN};
+    if (table->rows == 0) return ends;
+    ends.dense = tn_accuracy_table_told(table, tn_accuracy_table_dense(table).mean);
+    if (table->constant > 0) ends.constant = tn_accuracy_table_told(table, table->constant);
+    return ends;
+}

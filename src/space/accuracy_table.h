@@ -116,6 +116,12 @@ extern const double tn_accuracy_bytes;
 /* The accuracy that stands for a mean loss of one of `answers`. */
 double tn_accuracy_of_loss(double loss, double answers);
 
+/* The ends between which all that is learned lies, as told; NAN: unknown, as without a table. */
+typedef struct tn_accuracy_ends {
+    double dense, constant;
+} tn_accuracy_ends;
+tn_accuracy_ends tn_accuracy_table_ends(const tn_accuracy_table *table);
+
 /* Of the dense model; NAN mean where the table has no rank. */
 tn_accuracy_estimate tn_accuracy_table_dense(const tn_accuracy_table *table);
 
