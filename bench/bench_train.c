@@ -106,6 +106,21 @@ static double large_product_rate(void) {
     return (double)SIDE * SIDE * SIDE / best;
 }
 
+/* Of atis-2enc, by a flow or uncompressed. */
+static tn_trainer *trainer_of(tn_flow_name flow, bool dense, tn_arena *arena) {
+    static const char *const as_dense[] = {"format=dense"};
+    static tn_train_settings settings;
+    tn_error error = {0};
+    tn_model *model;
+    tn_trainer *trainer;
+    check(tn_model_load("atis-2enc", as_dense, dense, arena, &model, &error), &error);
+    tn_model_weight_find(model, "square")->flow = flow;
+    check(tn_train_settings_decode(NULL, arena, &settings, &error), &error);
+    check(tn_trainer_new(model, &settings, TN_FLOAT32, &trainer, &error), &error);
+    check(tn_initialise(trainer, &settings, &error), &error);
+    return trainer;
+}
+
 /* ---- two threads ---- */
 
 static double wall_seconds(void) {
@@ -116,19 +131,12 @@ static double wall_seconds(void) {
 
 /* The least wall time of a step of the uncompressed model by so many threads. */
 static double dense_step_seconds(uint32_t threads) {
-    static const char *const as_dense[] = {"format=dense"};
     enum { STEPS = 12 };
     tn_arena arena = {0};
     tn_error error = {0};
-    tn_model *model;
-    tn_trainer *trainer;
-    tn_train_settings settings;
     tn_step_result result;
     double best = 1e9;
-    check(tn_model_load("atis-2enc", as_dense, 1, &arena, &model, &error), &error);
-    check(tn_train_settings_decode(NULL, &arena, &settings, &error), &error);
-    check(tn_trainer_new(model, &settings, TN_FLOAT32, &trainer, &error), &error);
-    check(tn_initialise(trainer, &settings, &error), &error);
+    tn_trainer *trainer = trainer_of(TN_FLOW_DENSE, true, &arena);
     tn_trainer_set_threads(trainer, threads);
     for (int round = 0; round < ROUNDS; round++) {
         double started = wall_seconds();
@@ -174,18 +182,10 @@ static void measure_two_threads(void) {
 }
 
 static double measure(const char *name, tn_flow_name flow, bool dense, double rate) {
-    static const char *const as_dense[] = {"format=dense"};
     tn_arena arena = {0};
     tn_error error = {0};
-    tn_model *model;
-    tn_trainer *trainer;
-    tn_train_settings settings;
     tn_step_result result;
-    check(tn_model_load("atis-2enc", as_dense, dense, &arena, &model, &error), &error);
-    tn_model_weight_find(model, "square")->flow = flow;
-    check(tn_train_settings_decode(NULL, &arena, &settings, &error), &error);
-    check(tn_trainer_new(model, &settings, TN_FLOAT32, &trainer, &error), &error);
-    check(tn_initialise(trainer, &settings, &error), &error);
+    tn_trainer *trainer = trainer_of(flow, dense, &arena);
     int steps = dense || flow == TN_FLOW_DENSE ? 10 : 100;
     double seconds = seconds_per_step(trainer, steps, &result, &error), floor = (double)result.macs / rate;
     tn_trainer_time(trainer, true);
