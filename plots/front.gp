@@ -104,7 +104,7 @@ if (published_quality > 0) { Q_min = lesser(Q_min, published_quality); Q_max = g
 if (quality_dense > 0) {
     Q_min = lesser(Q_min, quality_dense); Q_max = greater(Q_max, quality_dense)
     set arrow 20 from first quality_dense, graph 0 to first quality_dense, graph 1 nohead back dashtype 4 linewidth 1.5 linecolor rgb "#666666"
-    set label 20 sprintf("dense %.4g", quality_dense) at first quality_dense, graph 0.03 left rotate by 90 offset -0.8, 0 textcolor rgb "#666666"
+    set label 20 sprintf("dense %.4g", quality_dense) at first quality_dense, graph 0.4 left rotate by 90 offset -0.8, 0 textcolor rgb "#666666"
 }
 if (quality_constant > 0) { set label 21 sprintf("a constant answer: %.4g", quality_constant) at graph 0.03, graph 0.96 left textcolor rgb "#666666" }
 if (quality_log && !narrow(Q_min, Q_max)) {
