@@ -1,5 +1,6 @@
-/* Time of a training step on one core: the 2-encoder model at 32 tokens, dense and by each flow; the share of
- * time in products; and the floor, the time that one large product of OpenBLAS takes for as many multiply-adds. */
+/* Time of a training step, on one core: the 2-encoder model at 32 tokens, dense and by each flow; the share of
+ * time in products; and the floor, the time that one large product of OpenBLAS takes for as many multiply-adds. And by two
+ * threads, beside what two programs at once get out of this machine. */
 #include "base/guard.h"
 #include "base/random.h"
 #include "model/model.h"
@@ -7,9 +8,12 @@
 #include "train/trainer.h"
 
 #include <cblas.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { TOKENS = 32, ROUNDS = 7, SIDE = 1024 };
 
@@ -26,21 +30,25 @@ static void check(tn_status status, const tn_error *error) {
     exit(1);
 }
 
-/* The best of several runs of `steps` steps. */
-static double seconds_per_step(tn_trainer *trainer, int steps, tn_step_result *result, tn_error *error) {
+static void steps_of(tn_trainer *trainer, int steps, tn_step_result *result, tn_error *error) {
     uint32_t token[TOKENS];
     int32_t slot[TOKENS];
     uint64_t state = 1;
-    double best = 1e9;
     const tn_example example = {TOKENS, token, slot, 3};
     for (int i = 0; i < TOKENS; i++) {
         token[i] = tn_splitmix_below(&state, 1000);
         slot[i] = (int32_t)tn_splitmix_below(&state, 120);
     }
+    for (int i = 0; i < steps; i++)
+        check(tn_trainer_step(trainer, &example, 1, true, 1e-4, result, error), error);
+}
+
+/* The best of several runs of `steps` steps. */
+static double seconds_per_step(tn_trainer *trainer, int steps, tn_step_result *result, tn_error *error) {
+    double best = 1e9;
     for (int round = 0; round < ROUNDS; round++) {
         double started = cpu_seconds();
-        for (int i = 0; i < steps; i++)
-            check(tn_trainer_step(trainer, &example, 1, true, 1e-4, result, error), error);
+        steps_of(trainer, steps, result, error);
         double seconds = (cpu_seconds() - started) / steps;
         if (seconds < best) best = seconds;
     }
@@ -98,19 +106,86 @@ static double large_product_rate(void) {
     return (double)SIDE * SIDE * SIDE / best;
 }
 
-static double measure(const char *name, tn_flow_name flow, bool dense, double rate) {
+/* Of atis-2enc, by a flow or uncompressed. */
+static tn_trainer *trainer_of(tn_flow_name flow, bool dense, tn_arena *arena) {
     static const char *const as_dense[] = {"format=dense"};
-    tn_arena arena = {0};
+    static tn_train_settings settings;
     tn_error error = {0};
     tn_model *model;
     tn_trainer *trainer;
-    tn_train_settings settings;
-    tn_step_result result;
-    check(tn_model_load("atis-2enc", as_dense, dense, &arena, &model, &error), &error);
+    check(tn_model_load("atis-2enc", as_dense, dense, arena, &model, &error), &error);
     tn_model_weight_find(model, "square")->flow = flow;
-    check(tn_train_settings_decode(NULL, &arena, &settings, &error), &error);
+    check(tn_train_settings_decode(NULL, arena, &settings, &error), &error);
     check(tn_trainer_new(model, &settings, TN_FLOAT32, &trainer, &error), &error);
     check(tn_initialise(trainer, &settings, &error), &error);
+    return trainer;
+}
+
+/* ---- two threads ---- */
+
+static double wall_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* The least wall time of a step of the uncompressed model by so many threads. */
+static double dense_step_seconds(uint32_t threads) {
+    enum { STEPS = 12 };
+    tn_arena arena = {0};
+    tn_error error = {0};
+    tn_step_result result;
+    double best = 1e9;
+    tn_trainer *trainer = trainer_of(TN_FLOW_DENSE, true, &arena);
+    tn_trainer_set_threads(trainer, threads);
+    for (int round = 0; round < ROUNDS; round++) {
+        double started = wall_seconds();
+        steps_of(trainer, STEPS, &result, &error);
+        double seconds = (wall_seconds() - started) / STEPS;
+        if (seconds < best) best = seconds;
+    }
+    tn_trainer_free(trainer);
+    tn_arena_free(&arena);
+    return best;
+}
+
+/* The least wall time of a step in each of two processes that run at once and share nothing: no two threads of one step can be
+ * faster than this machine lets two programs be. */
+static double side_by_side_seconds(void) {
+    double seconds[2] = {0};
+    int pipes[2][2];
+    for (int i = 0; i < 2; i++) {
+        fflush(stdout);
+        if (pipe(pipes[i]) != 0) return NAN;
+        pid_t child = fork();
+        if (child < 0) return NAN;
+        if (child == 0) {
+            double own = dense_step_seconds(1);
+            _exit(write(pipes[i][1], &own, sizeof own) == sizeof own ? 0 : 1);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        if (read(pipes[i][0], &seconds[i], sizeof seconds[i]) != sizeof seconds[i]) seconds[i] = NAN;
+        close(pipes[i][0]);
+        close(pipes[i][1]);
+    }
+    while (wait(NULL) > 0) {}
+    return fmax(seconds[0], seconds[1]);
+}
+
+static void measure_two_threads(void) {
+    double one = dense_step_seconds(1), two = dense_step_seconds(2), both = side_by_side_seconds();
+    printf("uncompressed on two threads, wall time: %.2f ms against %.2f ms, %.2f times as fast; two "
+           "programs side by side do "
+           "%.2f times the steps of one here\n",
+           1e3 * two, 1e3 * one, one / two, 2 * one / both);
+}
+
+static double measure(const char *name, tn_flow_name flow, bool dense, double rate) {
+    tn_arena arena = {0};
+    tn_error error = {0};
+    tn_step_result result;
+    tn_trainer *trainer = trainer_of(flow, dense, &arena);
     int steps = dense || flow == TN_FLOW_DENSE ? 10 : 100;
     double seconds = seconds_per_step(trainer, steps, &result, &error), floor = (double)result.macs / rate;
     tn_trainer_time(trainer, true);
@@ -140,6 +215,7 @@ int main(void) {
     }
     double dense = measure("uncompressed", TN_FLOW_DENSE, true, rate);
     printf("uncompressed takes %.1f times as long as the best flow\n", dense / best);
+    measure_two_threads();
     tn_blas_restore();
     return 0;
 }

@@ -4,6 +4,7 @@
 #       index 2: the design, the recommended one (knee) where no other is asked for
 #       index 3: designs that a publication describes, as they cost on this device, else the model as its file has it
 # variables: heading, budget_MiB, budget_dsp, rank_label, rank_most, rank_step, quality_label, quality_log, shown_label, design_label, given_label,
+#            quality_dense, quality_constant (what the dense model and a constant answer come to; 0: unknown),
 #            published_MiB, published_dsp, published_quality, published_ms (0: not published), gpus (models on the GPU, 0: none),
 #            gpu_label, and of each model I from 1: gpu_ms_I, gpu_least_ms_I, gpu_most_ms_I, gpu_kernels_ms_I, gpu_model_I
 # columns: memory_MiB dsp quality latency_ms rank
@@ -99,6 +100,13 @@ if (published_quality > 0) { set arrow 19 from first published_quality, graph 0 
 set xlabel quality_label noenhanced
 set xtics autofreq
 if (published_quality > 0) { Q_min = lesser(Q_min, published_quality); Q_max = greater(Q_max, published_quality) }
+# The ends of what can be learned: the dense model as a line, a constant answer, which lies far off, by its number.
+if (quality_dense > 0) {
+    Q_min = lesser(Q_min, quality_dense); Q_max = greater(Q_max, quality_dense)
+    set arrow 20 from first quality_dense, graph 0 to first quality_dense, graph 1 nohead back dashtype 4 linewidth 1.5 linecolor rgb "#666666"
+    set label 20 sprintf("dense %.4g", quality_dense) at first quality_dense, graph 0.4 left rotate by 90 offset -0.8, 0 textcolor rgb "#666666"
+}
+if (quality_constant > 0) { set label 21 sprintf("a constant answer: %.4g", quality_constant) at graph 0.03, graph 0.96 left textcolor rgb "#666666" }
 if (quality_log && !narrow(Q_min, Q_max)) {
     set logscale x
     set xrange [Q_min / 1.4 : Q_max * 1.4]

@@ -30,7 +30,7 @@ function drawHead() {
         `${short(sweep.feasible)} feasible, ${short(front.rows.length)} on the front` + (sweep.complete === "exhausted" ? "" : ` (unfinished: ${sweep.complete})`);
     at("headline").replaceChildren(...objectives.filter(key => column(key)).map(key => element("div", {},
         element("b", { title: ownText(key) }, human(key, ownText(key))), element("span", {}, key.replaceAll("_", " ")))));
-    at("bound").textContent = `Design ${ownId}, ${standing()}. ${data.design.bound}`;
+    at("bound").textContent = `Design ${ownId}, ${standing()}. ${data.design.bound}` + (endsText() ? ` What can be learned lies between these ends: ${endsText()}.` : "");
 }
 
 function drawOthers() {

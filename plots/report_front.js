@@ -39,10 +39,16 @@ function bound(key, low, high) {
 }
 
 // ---- axes ----
+// What the dense model learns, on an axis of what is learned; null: on others, or where nobody knows.
+const endOf = c => c.key === data.ends.quantity ? data.ends.dense : null;
+const endsText = () => data.ends.dense === null ? "" : "dense: " + human(data.ends.quantity, String(data.ends.dense)) +
+    (data.ends.constant === null ? "" : ", a constant answer: " + human(data.ends.quantity, String(data.ends.constant)));
+
 function axis(c, from, to, logarithmic) {
     const log = logarithmic && c.numeric && c.low > 0 && c.high >= 2 * c.low;
     const f = log ? Math.log10 : v => v;
     let low = f(c.low), high = f(c.high);
+    if (endOf(c) !== null) { low = Math.min(low, f(endOf(c))); high = Math.max(high, f(endOf(c))); }
     if (!(high > low)) { low -= 0.5; high += 0.5; }
     const room = (high - low) * 0.04;
     low -= room; high += room;
@@ -90,6 +96,9 @@ function drawAxes(svg, s, cx, cy, x, y) {
         element("text", { x: p, y: s.height - s.bottom + 16, "text-anchor": "middle" }, x.label(t)));
     for (const [t, p] of sparse(y, 18)) svg.append(element("line", { class: "grid", x1: s.left, x2: s.width - s.right, y1: p, y2: p }),
         element("text", { x: s.left - 6, y: p + 4, "text-anchor": "end" }, y.label(t).slice(0, 9)));
+    const dense = { stroke: "currentColor", "stroke-dasharray": "6 3", opacity: 0.6 };
+    if (endOf(cx) !== null) svg.append(element("line", { ...dense, x1: x.place(endOf(cx)), x2: x.place(endOf(cx)), y1: s.top, y2: s.height - s.bottom }, element("title", {}, endsText())));
+    if (endOf(cy) !== null) svg.append(element("line", { ...dense, x1: s.left, x2: s.width - s.right, y1: y.place(endOf(cy)), y2: y.place(endOf(cy)) }, element("title", {}, endsText())));
     svg.append(element("text", { x: (s.left + s.width) / 2, y: s.height - 8, "text-anchor": "middle" }, cx.key),
         element("text", { x: 12, y: s.height / 2, transform: `rotate(-90 12 ${s.height / 2})`, "text-anchor": "middle" }, cy.key));
 }
@@ -133,7 +142,8 @@ function drawScatter() {
     const label = v => cc.numeric ? compact(v) : cc.names[Math.round(v)];
     at("legend").replaceChildren(cc.key + ":", ...keys(cc.numeric || cc.names.length > 6
         ? scale.map((colour, k) => [k === 0 ? label(cc.low) : k === 5 ? label(cc.high) : "", colour])
-        : cc.names.map((name, k) => [name, scale[Math.min(5, Math.floor(6 * k / (cc.names.length - 1)) || 0)]])), `\u2003\u25ef the ${ownId === knee ? "recommended" : "page's"} or pointed-at design` + (ownDrawn ? `\u2003\u25c7 design ${ownId}, not on the front` : ""));
+        : cc.names.map((name, k) => [name, scale[Math.min(5, Math.floor(6 * k / (cc.names.length - 1)) || 0)]])), `\u2003\u25ef the ${ownId === knee ? "recommended" : "page's"} or pointed-at design` + (ownDrawn ? `\u2003\u25c7 design ${ownId}, not on the front` : "") +
+        (endOf(cx) !== null || endOf(cy) !== null ? `\u2003\u254c\u254c ${endsText()}` : ""));
 }
 
 function nearest(svg, event) {

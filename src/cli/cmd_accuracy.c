@@ -7,6 +7,7 @@
 #include "learn/study_figures.h"
 #include "space/space.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,6 +22,15 @@ typedef struct request {
 
 enum { EFFORT = 64 };
 
+/* In per cent beside an accuracy. */
+static void spread_cell(const void *row, tn_buffer *cell) {
+    const tn_study_row *r = row;
+    if (isnan(r->spread))
+        tn_buffer_text(cell, "-");
+    else
+        tn_buffer_format(cell, "%.3g", (isnan(r->perplexity) ? 100 : 1) * r->spread);
+}
+
 static const tn_column row_columns[] = {
     TN_COLUMN(tn_study_row, id, "first design"),
     TN_COLUMN(tn_study_row, parameters, "parameters"),
@@ -28,7 +38,9 @@ static const tn_column row_columns[] = {
     TN_COLUMN(tn_study_row, seeds, "seeds"),
     TN_COLUMN(tn_study_row, collapsed, "collapsed"),
     TN_COLUMN(tn_study_row, accuracy, "accuracy", TN_PERCENT),
-    TN_COLUMN(tn_study_row, spread, "spread", TN_PERCENT),
+    TN_COLUMN(tn_study_row, perplexity, "perplexity", TN_FIXED(3)),
+    TN_COLUMN(tn_study_row, spread, NULL),
+    {.cell = spread_cell, .title = "spread", .kind = TN_COLUMN_TEXT},
     TN_COLUMN_AS("test_intent_accuracy", tn_study_row, test.intent_accuracy, "test intent", TN_PERCENT),
     TN_COLUMN_AS("test_slot_accuracy", tn_study_row, test.slot_accuracy, "slot", TN_PERCENT),
     TN_COLUMN_AS("test_slot_f1", tn_study_row, test.slot_f1, "F1", TN_PERCENT),

@@ -24,12 +24,14 @@ static tn_status read_table(const char *name, tn_arena *arena, tn_accuracy_table
 
 /* How the rows were made, and the ends between which every accuracy lies. */
 typedef struct {
+    const char *quantity; /* that rows have: accuracy or perplexity */
     uint64_t passes, sentences, rows, runs;
     tn_accuracy_estimate dense;
     double constant, constant_test;
 } protocol;
 
 static const tn_column protocol_columns[] = {
+    TN_COLUMN(protocol, quantity, "quantity"),
     TN_COLUMN(protocol, passes, "passes"),
     TN_COLUMN(protocol, sentences, "sentences", .optional = true),
     TN_COLUMN(protocol, rows, "rows"),
@@ -42,14 +44,36 @@ static const tn_column protocol_columns[] = {
 static const tn_record protocol_record = TN_RECORD(protocol, protocol_columns);
 
 static protocol protocol_of(const tn_accuracy_table *table) {
-    protocol this_protocol = {.passes = (uint64_t)table->model.passes,
+    protocol this_protocol = {.quantity = tn_accuracy_table_quantity(table),
+                              .passes = (uint64_t)table->model.passes,
                               .sentences = table->sentences,
                               .rows = table->rows,
-                              .dense = tn_accuracy_table_dense(table),
-                              .constant = table->constant > 0 ? table->constant : NAN,
-                              .constant_test = table->constant_test};
+                              .dense = tn_accuracy_table_told_estimate(table, tn_accuracy_table_dense(table)),
+                              .constant =
+                                  table->constant > 0 ? tn_accuracy_table_told(table, table->constant) : NAN,
+                              .constant_test = tn_accuracy_table_told(table, table->constant_test)};
     for (size_t i = 0; i < table->rows; i++) this_protocol.runs += table->row[i].runs;
     return this_protocol;
+}
+
+/* Of perplexities people see no per cent. */
+static tn_status in_told_units(const tn_accuracy_table *table, const tn_record *record, tn_arena *arena,
+                               tn_record *told, tn_error *error) {
+    static const tn_column plain = {TN_FIXED(3)};
+    tn_column *column;
+    *told = *record;
+    if (table->answers == 0) return TN_OK;
+    TN_TRY(TN_NEW(arena, record->columns, &column, error));
+    memcpy(column, record->column, record->columns * sizeof *column);
+    told->column = column;
+    for (size_t i = 0; i < record->columns; i++) {
+        if (!column[i].unit || strcmp(column[i].unit, "%") != 0) continue;
+        column[i].unit = plain.unit;
+        column[i].scale = plain.scale;
+        column[i].style = plain.style;
+        column[i].digits = plain.digits;
+    }
+    return TN_OK;
 }
 
 /* --- fit */
@@ -185,6 +209,7 @@ static tn_status list_effects(const tn_accuracy_table *table, fitted *f, tn_aren
         if (choice->kind == TN_ACCURACY_RANK) {
             add_effect(f, table, column->name, "8", "excess", k++);
             add_effect(f, table, column->name, "", "ln power", k++);
+            add_effect(f, table, column->name, "", "ln(1 - shift)", k++);
         } else if (choice->kind == TN_ACCURACY_FOLDING) {
             add_effect(f, table, column->name, "", "excess, a factor more", k++);
             add_effect(f, table, column->name, "", "excess, outermost e times", k++);
@@ -213,18 +238,20 @@ static tn_status leave_out(const tn_accuracy_table *table, fitted *f, tn_arena *
     f->left_out = m->rows;
     for (size_t i = 0; i < m->rows; i++) {
         const tn_accuracy_measurement *row = &m->row[i];
+        tn_accuracy_estimate as_told = tn_accuracy_table_told_estimate(table, told[i]);
+        double measured = tn_accuracy_table_told(table, row->accuracy);
         f->row[i] = (held_out){.passes = (uint64_t)row->passes,
                                .runs = row->runs,
-                               .measured = row->accuracy,
-                               .told = told[i],
-                               .inside = row->accuracy >= told[i].low && row->accuracy <= told[i].high};
+                               .measured = measured,
+                               .told = as_told,
+                               .inside = measured >= as_told.low && measured <= as_told.high};
         TN_TRY(design_text(table, row->value, arena, &f->row[i].design, error));
         if (row->passes != m->passes) continue;
-        double away = told[i].mean - row->accuracy;
+        double away = as_told.mean - measured;
         /* The interval less what is known of the mean is the seeds' part. */
-        double half = (told[i].high - told[i].low) / 2 / 1.96;
+        double half = (as_told.high - as_told.low) / 2 / 1.96;
         squares += away * away;
-        of_seeds += fmax(0, half * half - told[i].deviation * told[i].deviation);
+        of_seeds += fmax(0, half * half - as_told.deviation * as_told.deviation);
         inside += f->row[i].inside;
         counted++;
     }
@@ -251,18 +278,22 @@ static tn_status answer_fit(void *asked, int *answer, tn_error *error) {
     TN_TRY(list_effects(&table, &f, arena, error));
     if (r->leave_one_out) TN_TRY(leave_out(&table, &f, arena, error));
     if (r->common.json) return tn_output_json(&fitted_record, &f, error);
-    TN_TRY(tn_output_lines(&protocol_record, &f.protocol, error));
+    tn_record record;
+    TN_TRY(in_told_units(&table, &protocol_record, arena, &record, error));
+    TN_TRY(tn_output_lines(&record, &f.protocol, error));
     tn_say_heading("Of the logarithm of an error");
     TN_TRY(tn_output_lines(&deviation_record, &f, error));
     tn_say_heading("Effects on it");
     TN_TRY(tn_output_rows(&effect_record, f.effect, f.effects, error));
     if (!r->leave_one_out) return TN_OK;
     tn_say_heading("Each row as the others foretell it");
-    TN_TRY(tn_output_rows(&held_out_record, f.row, f.left_out, error));
-    tn_say(
-        "\nrows of %.0f passes: told less measured has a root mean square of %.2f points, of which their own "
-        "seeds leave %.2f; %.1f %% lie inside the interval of 95 %%\n",
-        table.model.passes, 100 * f.rms, 100 * f.rms_of_seeds, 100 * f.inside);
+    TN_TRY(in_told_units(&table, &held_out_record, arena, &record, error));
+    TN_TRY(tn_output_rows(&record, f.row, f.left_out, error));
+    double scale = table.answers > 0 ? 1 : 100;
+    tn_say("\nrows of %.0f passes: told less measured has a root mean square of %.2f%s, of which their own "
+           "seeds leave %.2f; %.1f %% lie inside the interval of 95 %%\n",
+           table.model.passes, scale * f.rms, table.answers > 0 ? "" : " points", scale * f.rms_of_seeds,
+           100 * f.inside);
     return TN_OK;
 }
 
@@ -282,7 +313,7 @@ typedef struct {
 
 static const tn_column prediction_columns[] = {
     TN_COLUMN(prediction, design, "design"),
-    TN_COLUMN_AS("mean", prediction, told.mean, "accuracy", TN_PERCENT),
+    TN_COLUMN_AS("mean", prediction, told.mean, "mean", TN_PERCENT),
     TN_COLUMN_AS("deviation", prediction, told.deviation, "+-", TN_PERCENT),
     TN_COLUMN_AS("low", prediction, told.low, "a run: least", TN_PERCENT),
     TN_COLUMN_AS("high", prediction, told.high, "most", TN_PERCENT),
@@ -393,13 +424,16 @@ static tn_status finish(const tn_accuracy_table *table, told_design *design, tn_
 
 static tn_status predict(const tn_accuracy_table *table, const told_design *design, tn_arena *arena,
                          prediction *target, tn_error *error) {
-    target->told = tn_accuracy_table_at(table, design->value, design->passes, &target->basis);
+    target->told = tn_accuracy_table_told_estimate(
+        table, tn_accuracy_table_at(table, design->value, design->passes, &target->basis));
     target->measured = target->spread = NAN;
     const tn_accuracy_measurement *row = tn_accuracy_table_row(table, design->value, design->passes);
     if (row) {
         target->seeds = row->runs;
-        target->measured = row->accuracy;
-        target->spread = row->spread;
+        tn_accuracy_estimate measured = tn_accuracy_table_told_estimate(
+            table, (tn_accuracy_estimate){.mean = row->accuracy, .deviation = row->spread});
+        target->measured = measured.mean;
+        target->spread = measured.deviation;
         target->passes = (uint64_t)row->passes;
         if (table->command) target->command = table->command[row - table->row];
         if (table->seed_list) target->seed_list = table->seed_list[row - table->row];
@@ -449,12 +483,17 @@ static tn_status read_batch(const predict_request *r, const tn_accuracy_table *t
 }
 
 /* Of one design: its figures on top. */
-static tn_status put_single(const prediction *this_prediction, const protocol *how, bool json,
-                            tn_error *error) {
+static tn_status put_single(const tn_accuracy_table *table, const prediction *this_prediction,
+                            const protocol *how, bool json, tn_arena *arena, tn_error *error) {
     tn_buffer out = {0};
     tn_json target;
     if (!json) {
-        TN_TRY(tn_output_lines(&prediction_record, this_prediction, error));
+        tn_record record;
+        TN_TRY(in_told_units(table, &prediction_record, arena, &record, error));
+        TN_TRY(tn_output_lines(&record, this_prediction, error));
+        TN_TRY(in_told_units(table, &protocol_record, arena, &record, error));
+        tn_say_heading("The table, and its ends");
+        TN_TRY(tn_output_lines(&record, how, error));
         if (this_prediction->command)
             tn_say("\nits runs again, for each seed of %s:\n    %s --data FOLDER --seed SEED\n",
                    this_prediction->seed_list ? this_prediction->seed_list : "", this_prediction->command);
@@ -481,13 +520,15 @@ static tn_status answer_predict(void *asked, int *answer, tn_error *error) {
     if (r->batch) {
         TN_TRY(read_batch(r, &table, &p, arena, error));
         if (r->common.json) return tn_output_json(&predicted_record, &p, error);
-        return tn_output_rows(&prediction_record, p.row, p.rows, error);
+        tn_record record;
+        TN_TRY(in_told_units(&table, &prediction_record, arena, &record, error));
+        return tn_output_rows(&record, p.row, p.rows, error);
     }
     told_design design = usual_design(&table);
     TN_TRY(take_sets(r, &table, &design, error));
     TN_TRY(finish(&table, &design, (tn_position){.file = "--set", .line = 1, .column = 1}, error));
     TN_TRY(predict(&table, &design, arena, &single, error));
-    return put_single(&single, &p.protocol, r->common.json, error);
+    return put_single(&table, &single, &p.protocol, r->common.json, arena, error);
 }
 
 static const tn_option fit_options[] = {

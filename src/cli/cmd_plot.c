@@ -69,6 +69,18 @@ static tn_status names_of(const plotting *plot, const tn_design_column *column, 
 static tn_status make_axis(const plotting *plot, const tn_design_column *column, char letter,
                            tn_scatter_axis *axis, tn_error *error) {
     *axis = (tn_scatter_axis){.title = column->name, .log = letter && strchr(plot->asked->log, letter)};
+    const tn_accuracy_table *table = &plot->result->space->accuracy_table;
+    if (table->rows && strcmp(column->name, tn_accuracy_table_quantity(table)) == 0) {
+        const tn_accuracy_ends ends = tn_accuracy_table_ends(table);
+        axis->ends = isnan(ends.dense) ? 0 : isnan(ends.constant) ? 1 : 2;
+        axis->end[0] = ends.dense;
+        axis->end[1] = ends.constant;
+        axis->end_name[0] = "dense";
+        axis->end_name[1] = "a constant answer";
+        if (axis->ends == 2)
+            TN_TRY(tn_arena_format(plot->arena, &axis->title, error, "%s (a constant answer: %.4g)",
+                                   column->name, ends.constant));
+    }
     if (!is_named(column)) return TN_OK;
     if (axis->log)
         return tn_fail(error, TN_INPUT, "--log %c: %s has texts, which have no logarithm", letter,

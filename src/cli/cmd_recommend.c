@@ -60,6 +60,7 @@ static tn_design_line line_of(const tn_result_row *row) {
                             .dsp = tn_result_value(row, "dsp"),
                             .degrees_of_freedom = tn_result_value(row, "degrees_of_freedom"),
                             .accuracy = tn_result_value(row, "accuracy"),
+                            .perplexity = tn_result_value(row, "perplexity"),
                             .relative_error = tn_result_value(row, "relative_error")};
 }
 
@@ -163,6 +164,7 @@ static const tn_column design_columns[] = {
     TN_COLUMN(tn_design_line, dsp, "DSP blocks", TN_FIXED(0)),
     TN_COLUMN(tn_design_line, degrees_of_freedom, "degrees of freedom", TN_FIXED(0)),
     TN_COLUMN(tn_design_line, accuracy, "accuracy", TN_PERCENT, TN_OPTIONAL),
+    TN_COLUMN(tn_design_line, perplexity, "perplexity", TN_OPTIONAL),
     TN_COLUMN(tn_design_line, relative_error, "error of the weights", TN_OPTIONAL),
 };
 static const tn_record design_record = TN_RECORD(tn_design_line, design_columns);
@@ -333,6 +335,10 @@ static void print_places(const tn_result *result) {
     const char *folder = result->folder;
     char figures[1024];
     tn_say("\nall designs of the front: %s/front.csv; these: %s/recommended.csv\n", folder, folder);
+    snprintf(figures, sizeof figures, "%s/possible.csv", folder);
+    if (access(figures, R_OK) == 0)
+        tn_say("with those that may be on it once accuracies are known better, by front_probability: %s\n",
+               figures);
     snprintf(figures, sizeof figures, "%s/figures", folder);
     if (access(figures, R_OK) == 0)
         tn_say("figures: %s (PNG, SVG, PDF; the scripts beside them)\n", figures);

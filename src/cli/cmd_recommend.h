@@ -22,13 +22,15 @@ typedef struct tn_design_line {
     const char *chosen; /* the value that it is the best at; NULL: none */
     uint64_t design;
     double seconds_per_step, joules_per_step, on_chip_bytes, dsp, degrees_of_freedom;
-    double accuracy, relative_error; /* NAN: of a space without such a table */
+    double accuracy, perplexity, relative_error; /* NAN: of a space without such a table */
 } tn_design_line;
 
 /* What is known of the design's accuracy. */
 typedef struct tn_accuracy_grounds {
     const char *unlearned; /* a choice that changes what is learned where there is no table; else NULL */
     bool known;
+    const char *quantity; /* "accuracy" or "perplexity"; all that follows is of it */
+    double scale;         /* 100: people see per cent */
     tn_accuracy_estimate told, dense;
     tn_accuracy_basis basis;
     double constant, constant_test;    /* of one answer to all; NAN */

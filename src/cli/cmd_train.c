@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "learn/generated.h"
 #include "learn/training.h"
+#include "learn/training_figure.h"
 #include "train/train_case.h"
 
 #include <math.h>
@@ -14,11 +15,11 @@
 typedef struct request {
     tn_common common;
     const char *target, *path, *point, *data, *schedule, *tokens, *precision, *weights, *folder, *generate,
-        *device;
+        *device, *format;
     uint64_t epochs, seed, steps, threads, sentences;
     double rate, rank_penalty;
     tn_real real;
-    bool resume;
+    bool resume, plot;
     tn_option_list loss_weight, set;
 } request;
 
@@ -328,6 +329,9 @@ static tn_status train(const request *asked, const tn_target *target, tn_arena *
     const tn_model *model = target->design.model;
     tn_dataset data;
     watched watch;
+    tn_loss_curve curve = {0};
+    tn_figure_format format;
+    TN_TRY(tn_figure_format_find(asked->format, &format, error));
     tn_training run = {.model = model,
                        .steps = asked->steps,
                        .threads = (uint32_t)asked->threads,
@@ -336,7 +340,10 @@ static tn_status train(const request *asked, const tn_target *target, tn_arena *
                        .folder = asked->folder,
                        .resume = asked->resume,
                        .design = target->design.device ? &target->design : NULL,
-                       .watch = {.report = asked->common.quiet ? NULL : report, .user = &watch}};
+                       .watch = {.report = asked->common.quiet ? NULL : report,
+                                 .user = &watch,
+                                 .stepped = asked->plot ? tn_loss_curve_step : NULL,
+                                 .curve = &curve}};
     TN_TRY(tn_train_settings_decode(tn_model_training(model), arena, &run.settings, error));
     TN_TRY(override_settings(asked, &run.settings, arena, error));
     *answer = (answer_data){.model = tn_model_name(model),
@@ -352,6 +359,10 @@ static tn_status train(const request *asked, const tn_target *target, tn_arena *
     tn_watch_begin(&watch.watch, "steps", asked->common.quiet);
     tn_status status = tn_training_run(&run, arena, &answer->result, error);
     tn_watch_end(&watch.watch);
+    if (status == TN_OK && asked->plot && !answer->result.evaluated)
+        status = tn_training_figure(asked->folder, answer->model, &answer->result, run.data, &curve, format,
+                                    error);
+    tn_buffer_free(&curve.data);
     return status;
 }
 
@@ -417,6 +428,7 @@ static tn_status refuse_unused(const request *asked, tn_error *error) {
     } unused[] = {
         {(steps || replay) && asked->folder, "-o"},
         {(steps || replay) && asked->resume, "--resume"},
+        {(steps || replay) && asked->plot, "--plot"},
         {(steps || replay) && asked->epochs, "--epochs"},
         {(steps || replay) && asked->tokens, "--tokens"},
         {(steps || replay) && !isnan(asked->rank_penalty), "--adapt-ranks"},
@@ -451,6 +463,8 @@ static tn_status check_request(request *asked, tn_error *error) {
         return tn_fail(error, TN_INPUT, "--steps N goes with --data none, and that with it");
     if (asked->resume && !asked->folder)
         return tn_fail(error, TN_INPUT, "--resume needs -o OUT, where the checkpoint lies");
+    if (asked->plot && !asked->folder)
+        return tn_fail(error, TN_INPUT, "--plot needs -o OUT; it draws OUT/figures/training");
     for (int real = 0; real < TN_REALS; real++)
         if (strcmp(asked->precision, tn_real_names[real]) == 0) {
             asked->real = (tn_real)real;
@@ -476,7 +490,8 @@ static const request defaults = {.seed = UINT64_MAX,
                                  .rank_penalty = NAN,
                                  .threads = 1,
                                  .sentences = 2000,
-                                 .precision = "float32"};
+                                 .precision = "float32",
+                                 .format = "png"};
 static const tn_option options[] = {
     {"--data", TN_INTO(request, data), "FOLDER|FILE|none",
      "train, dev and test with seq.in, seq.out, label; or a text, byte by byte"},
@@ -496,6 +511,8 @@ static const tn_option options[] = {
     {"--weights", TN_INTO(request, weights), "FILE", "initial parameters, .npz or .safetensors (drawn)"},
     {"--resume", TN_INTO(request, resume), NULL, "go on from the checkpoint in OUT"},
     {"-o", TN_INTO(request, folder), "OUT", "folder of checkpoint and weights (none)"},
+    {"--plot", TN_INTO(request, plot), NULL, "draw loss and accuracy by step into OUT/figures"},
+    {"--format", TN_INTO(request, format), "png|svg|pdf", "picture format of --plot (png)"},
     {"--steps", TN_INTO(request, steps), "N", "with --data none: time N steps on random words"},
     {"--point", TN_INTO(request, point), "ID", "with a sweep's folder: this design"},
     {"--set", TN_INTO(request, set), "KEY=VALUE",

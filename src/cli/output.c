@@ -246,6 +246,10 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
         tn_say("feasible and rejected are counted by what sets of designs cost at least, so most of the "
                "feasible may not fit\n"
                "(--count judges each design by itself); the front is of designs as laid\n");
+    if (summary->possible)
+        tn_say(
+            "%s designs more may be on it by what is known of accuracy: %s/possible.csv, front_probability\n",
+            tn_count_text(summary->possible, front), folder);
     print_certificate(summary);
     print_causes(summary);
     if (summary->seconds > 0) /* a merge evaluates nothing */

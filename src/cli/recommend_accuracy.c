@@ -17,8 +17,10 @@ static tn_status leave_out(const tn_accuracy_table *table, tn_arena *arena, tn_a
     TN_TRY(tn_accuracy_model_leave_one_out(m, arena, told, error));
     for (size_t i = 0; i < m->rows; i++) {
         if (m->row[i].passes != m->passes) continue;
-        squares += pow(told[i].mean - m->row[i].accuracy, 2);
-        inside += m->row[i].accuracy >= told[i].low && m->row[i].accuracy <= told[i].high;
+        tn_accuracy_estimate as_told = tn_accuracy_table_told_estimate(table, told[i]);
+        double measured = tn_accuracy_table_told(table, m->row[i].accuracy);
+        squares += pow(as_told.mean - measured, 2);
+        inside += measured >= as_told.low && measured <= as_told.high;
         rows++;
     }
     grounds->foretold = sqrt(squares / rows);
@@ -47,17 +49,20 @@ tn_status tn_accuracy_grounds_find(const tn_result *result, const tn_point *poin
     }
     for (size_t i = 0; i < space->choices.count; i++) digit[i] = tn_choices_digit(&space->choices, id, i);
     tn_accuracy_table_values(table, digit, value);
-    grounds->told = tn_accuracy_table_at(table, value, table->model.passes, &grounds->basis);
+    grounds->quantity = tn_accuracy_table_quantity(table);
+    grounds->scale = table->answers > 0 ? 1 : 100;
+    grounds->told = tn_accuracy_table_told_estimate(
+        table, tn_accuracy_table_at(table, value, table->model.passes, &grounds->basis));
     grounds->known = grounds->basis != TN_ACCURACY_UNKNOWN;
-    grounds->dense = tn_accuracy_table_dense(table);
-    grounds->constant = table->constant > 0 ? table->constant : NAN;
-    grounds->constant_test = table->constant_test;
+    grounds->dense = tn_accuracy_table_told_estimate(table, tn_accuracy_table_dense(table));
+    grounds->constant = table->constant > 0 ? tn_accuracy_table_told(table, table->constant) : NAN;
+    grounds->constant_test = tn_accuracy_table_told(table, table->constant_test);
     grounds->passes = (uint64_t)table->model.passes;
     grounds->sentences = table->sentences;
     const tn_accuracy_measurement *row = tn_accuracy_table_row(table, value, table->model.passes);
     if (row) {
         grounds->seeds = row->runs;
-        grounds->measured = row->accuracy;
+        grounds->measured = tn_accuracy_table_told(table, row->accuracy);
     }
     TN_TRY(leave_out(table, arena, grounds, error));
     return tn_settled_of(result->space, point, count, id, tn_choose_knee, NULL, arena, &grounds->settled,
@@ -76,31 +81,35 @@ void tn_accuracy_grounds_cost(const tn_accuracy_grounds *grounds) {
     static const char *const basis[] = {"", "between trained ranks",
                                         "carried over by the model from other choices"};
     if (!grounds->known) return;
-    tn_say("  accuracy  %.1f %% +- %.1f (dev; a run in %.1f to %.1f)", 100 * grounds->told.mean,
-           196 * grounds->told.deviation, 100 * grounds->told.low, 100 * grounds->told.high);
-    if (!isnan(grounds->told.test)) tn_say(", %.1f (test)", 100 * grounds->told.test);
-    if (!isnan(grounds->dense.mean)) tn_say("; dense: %.1f", 100 * grounds->dense.mean);
+    double scale = grounds->scale;
+    const char *unit = scale == 1 ? "" : " %";
+    int digits = scale == 1 ? 2 : 1;
+    tn_say("  %-10s%.*f%s +- %.*f (dev; a run in %.*f to %.*f)", scale == 1 ? "perplex." : "accuracy", digits,
+           scale * grounds->told.mean, unit, digits, 1.96 * scale * grounds->told.deviation, digits,
+           scale * grounds->told.low, digits, scale * grounds->told.high);
+    if (!isnan(grounds->told.test)) tn_say(", %.*f (test)", digits, scale * grounds->told.test);
+    if (!isnan(grounds->dense.mean)) tn_say("; dense: %.*f", digits, scale * grounds->dense.mean);
     if (!isnan(grounds->dense.mean) && !isnan(grounds->dense.test))
-        tn_say(", %.1f", 100 * grounds->dense.test);
-    if (!isnan(grounds->constant)) tn_say("; a constant answer: %.1f", 100 * grounds->constant);
+        tn_say(", %.*f", digits, scale * grounds->dense.test);
+    if (!isnan(grounds->constant)) tn_say("; a constant answer: %.*f", digits, scale * grounds->constant);
     tn_say("\n            ");
     if (grounds->seeds)
-        tn_say("trained with %" PRIu64 " seed%s: %.1f %%; ", grounds->seeds, grounds->seeds == 1 ? "" : "s",
-               100 * grounds->measured);
+        tn_say("trained with %" PRIu64 " seed%s: %.*f%s; ", grounds->seeds, grounds->seeds == 1 ? "" : "s",
+               digits, scale * grounds->measured, unit);
     else
         tn_say("%s; ", basis[grounds->basis]);
     tn_say("%" PRIu64 " pass%s", grounds->passes, grounds->passes == 1 ? "" : "es");
     if (grounds->sentences) tn_say(" over %" PRIu64 " sentences", grounds->sentences);
-    tn_say("\n            rows foretold from the others: %.2f points off, %.0f %% inside their interval\n",
-           100 * grounds->foretold, 100 * grounds->inside);
+    tn_say("\n            rows foretold from the others: %.2f%s off, %.0f %% inside their interval\n",
+           scale * grounds->foretold, scale == 1 ? "" : " points", 100 * grounds->inside);
 }
 
 void tn_accuracy_grounds_firm(const tn_result *result, const tn_accuracy_grounds *grounds) {
     const tn_settled *s = &grounds->settled;
     if (!s->asked) return;
-    tn_say("how firmly by accuracy: drawn from what is known of it, the knee stays in %" PRIu64 " of %" PRIu64
+    tn_say("how firmly by %s: drawn from what is known of it, the knee stays in %" PRIu64 " of %" PRIu64
            " draws, and its\nfolding, rank and whatever else is learned in %" PRIu64,
-           s->kept, s->draws, s->alike);
+           grounds->quantity, s->kept, s->draws, s->alike);
     if (s->rival_draws) tn_say("; next, design %" PRIu64 " in %" PRIu64, s->rival, s->rival_draws);
     if (s->gain > 0)
         tn_say("\nthe training that would settle it most, telling %.0f %% of what is open:\n"
@@ -112,6 +121,7 @@ void tn_accuracy_grounds_firm(const tn_result *result, const tn_accuracy_grounds
 
 static const char *const basis_names[] = {"measured", "between", "carried", "unknown", NULL};
 static const tn_column accuracy_columns[] = {
+    TN_COLUMN(tn_accuracy_grounds, quantity, NULL),
     TN_COLUMN_AS("mean", tn_accuracy_grounds, told.mean, NULL),
     TN_COLUMN_AS("deviation", tn_accuracy_grounds, told.deviation, NULL),
     TN_COLUMN_AS("low", tn_accuracy_grounds, told.low, NULL),

@@ -47,9 +47,7 @@ static tn_status sweep(tn_study_session *s, tn_error *error) {
     TN_TRY(TN_NEW(&f->arena, 1, &space, error));
     const tn_space_inputs inputs = {.accuracy_table = table};
     TN_TRY(tn_space_load(o->space_name, o->set, o->sets, &inputs, &f->arena, space, error));
-    bool asked = false;
-    for (size_t i = 0; i < space->objectives; i++)
-        asked |= strcmp(space->objective[i]->name, "accuracy") == 0;
+    bool asked = tn_accuracy_objective(space) < space->objectives;
     f->start = !asked;
     if (!asked) return TN_OK;
     TN_TRY(tn_sweep_folder(space, &(tn_sweep_options){.threads = o->threads ? o->threads : 1}, folder, NULL,
@@ -74,7 +72,7 @@ static tn_status renew(tn_study_session *s, tn_arena *arena, tn_settled *settled
     tn_space *space;
     tn_point *point;
     const char *path;
-    size_t objective = 0, digit[TN_AXES_MOST];
+    size_t objective, digit[TN_AXES_MOST];
     TN_TRY(tn_arena_format(arena, &path, error, "%s/accuracy.csv", s->options->folder));
     TN_TRY(tn_accuracy_table_read(path, arena, &table, error));
     TN_TRY(tn_accuracy_table_bind(&table, f->space->choices.axis, f->space->choices.count, f->space->model,
@@ -83,7 +81,7 @@ static tn_status renew(tn_study_session *s, tn_arena *arena, tn_settled *settled
     TN_TRY(TN_NEW(arena, f->count, &point, error));
     *space = *f->space;
     space->accuracy_table = table;
-    while (strcmp(space->objective[objective]->name, "accuracy") != 0) objective++;
+    objective = tn_accuracy_objective(space);
     for (size_t i = 0; i < f->count; i++) {
         tn_accuracy_value value[TN_ACCURACY_CHOICES_MOST];
         tn_accuracy_basis basis;
@@ -91,7 +89,8 @@ static tn_status renew(tn_study_session *s, tn_arena *arena, tn_settled *settled
             digit[k] = tn_choices_digit(&space->choices, f->point[i].id, k);
         tn_accuracy_table_values(&table, digit, value);
         point[i] = f->point[i];
-        point[i].value[objective] = -tn_accuracy_table_at(&table, value, table.model.passes, &basis).mean;
+        double mean = tn_accuracy_table_at(&table, value, table.model.passes, &basis).mean;
+        point[i].value[objective] = tn_accuracy_to_minimise(&table, mean);
     }
     uint64_t knee = point[tn_choose_knee(point, f->count, space->objectives, NULL)].id;
     TN_TRY(tn_settled_of(space, point, f->count, knee, tn_choose_knee, NULL, arena, settled, error));

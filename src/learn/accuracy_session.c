@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "space/accuracy_table.h"
 #include "text/csv.h"
 #include "text/number.h"
 
@@ -34,7 +35,12 @@ uint64_t tn_study_first_like(const tn_study_session *s, uint64_t id) {
     return first;
 }
 
+bool tn_study_is_text(const tn_scores *scores) {
+    return isnan(scores->intent_accuracy) && isnan(scores->slot_f1) && !isnan(scores->slot_accuracy);
+}
+
 double tn_study_accuracy(const tn_scores *scores) {
+    if (tn_study_is_text(scores)) return tn_accuracy_of_loss(scores->loss, tn_accuracy_bytes);
     if (isnan(scores->intent_accuracy)) return scores->slot_accuracy;
     if (isnan(scores->slot_accuracy)) return scores->intent_accuracy;
     return (scores->intent_accuracy + scores->slot_accuracy) / 2;
@@ -42,22 +48,13 @@ double tn_study_accuracy(const tn_scores *scores) {
 
 /* ---- the runs that are done ---- */
 
-static const char *const run_head[] = {"id",
-                                       "seed",
-                                       "epochs",
-                                       "parameters",
-                                       "macs_per_step",
-                                       "seconds",
-                                       "collapsed",
-                                       "dev_loss",
-                                       "dev_intent_accuracy",
-                                       "dev_slot_accuracy",
-                                       "dev_slot_f1",
-                                       "test_loss",
-                                       "test_intent_accuracy",
-                                       "test_slot_accuracy",
-                                       "test_slot_f1",
-                                       "curve"};
+/* As tn_study_put_scores writes those of dev and test. */
+#define SCORE_HEADS                                                                                          \
+    "dev_loss", "dev_intent_accuracy", "dev_slot_accuracy", "dev_slot_f1", "test_loss",                      \
+        "test_intent_accuracy", "test_slot_accuracy", "test_slot_f1"
+
+static const char *const run_head[] = {"id",      "seed",      "epochs",    "parameters", "macs_per_step",
+                                       "seconds", "collapsed", SCORE_HEADS, "curve"};
 enum { RUN_COLUMNS = sizeof run_head / sizeof *run_head };
 
 void tn_study_put_scores(tn_buffer *out, const tn_scores *scores) {
@@ -151,7 +148,7 @@ tn_status tn_study_read_runs(tn_study_session *s, tn_error *error) {
             tn_study_first_like(s, run.id) != run.id)
             return tn_fail_at(
                 error, TN_INPUT, tn_csv_at(&csv, i, column[0])->position,
-                "is a tn_study_run of another space or of other epochs; give the study a folder of its own");
+                "is a run of another space or of other epochs; give the study a folder of its own");
         size_t place = tn_study_place_of_run(s, run.id, run.seed);
         if (place == s->runs)
             TN_TRY(tn_study_add_run(s, run, error));
@@ -160,8 +157,6 @@ tn_status tn_study_read_runs(tn_study_session *s, tn_error *error) {
     }
     return TN_OK;
 }
-
-/* ---- one training ---- */
 
 /* ---- the table ---- */
 
@@ -247,7 +242,7 @@ static tn_status make_row(const tn_study_session *s, uint64_t id, tn_arena *aren
     tn_buffer seeds = {0};
     double n = 0, sum = 0, squares = 0;
     *row = (tn_study_row){
-        .id = id, .accuracy = NAN, .spread = NAN, .dev = tn_study_no_scores, .test = tn_study_no_scores};
+        .id = id, .learned = NAN, .spread = NAN, .dev = tn_study_no_scores, .test = tn_study_no_scores};
     for (size_t i = 0; i < s->runs; i++) {
         const tn_study_run *run = &s->run[i];
         if (run->id != id || run->epochs == 0) continue;
@@ -266,11 +261,17 @@ static tn_status make_row(const tn_study_session *s, uint64_t id, tn_arena *aren
         add_scores(&row->test, &run->test);
     }
     if (n > 0) {
-        row->accuracy = sum / n;
+        row->learned = sum / n;
         scale_scores(&row->dev, 1 / n);
         scale_scores(&row->test, 1 / n);
     }
     if (n > 1) row->spread = sqrt(fmax(0, (squares - sum * sum / n) / (n - 1)));
+    const tn_accuracy_table as_told = {.answers = s->study->is_text ? tn_accuracy_bytes : 0};
+    const tn_accuracy_estimate told = tn_accuracy_table_told_estimate(
+        &as_told, (tn_accuracy_estimate){.mean = row->learned, .deviation = row->spread});
+    row->accuracy = s->study->is_text ? NAN : told.mean;
+    row->perplexity = s->study->is_text ? told.mean : NAN;
+    row->spread = told.deviation;
     tn_status status = seeds.status;
     if (status == TN_OK) status = tn_arena_copy_text(arena, seeds.data, seeds.length, &row->seed_list, error);
     tn_buffer_free(&seeds);
@@ -279,7 +280,8 @@ static tn_status make_row(const tn_study_session *s, uint64_t id, tn_arena *aren
 
 static int by_accuracy(const void *a, const void *b) {
     const tn_study_row *x = a, *y = b;
-    double of_x = isnan(x->accuracy) ? -1 : x->accuracy, of_y = isnan(y->accuracy) ? -1 : y->accuracy;
+    double of_x = isnan(x->learned) ? -INFINITY : x->learned,
+           of_y = isnan(y->learned) ? -INFINITY : y->learned;
     if (of_x != of_y) return of_x > of_y ? -1 : 1;
     return (x->id > y->id) - (x->id < y->id);
 }
@@ -303,7 +305,8 @@ static void put_constant(const tn_space *space, const tn_study *study, tn_buffer
     tn_csv_put_count(out, 1);
     tn_csv_put(out, "");
     tn_csv_put_count(out, 0);
-    tn_csv_put_real(out, tn_study_accuracy(&study->constant_dev));
+    tn_csv_put_real(out,
+                    study->is_text ? exp(study->constant_dev.loss) : tn_study_accuracy(&study->constant_dev));
     tn_csv_put_real(out, NAN);
     tn_study_put_scores(out, &study->constant_dev);
     tn_study_put_scores(out, &study->constant_test);
@@ -313,24 +316,17 @@ static void put_constant(const tn_space *space, const tn_study *study, tn_buffer
 }
 
 void tn_study_csv(const tn_space *space, const tn_study *study, tn_buffer *out) {
-    static const char *const head[] = {"parameters",
-                                       "sentences",
-                                       "epochs",
-                                       "seeds",
-                                       "seed_list",
-                                       "collapsed",
-                                       "accuracy",
-                                       "spread",
-                                       "dev_loss",
-                                       "dev_intent_accuracy",
-                                       "dev_slot_accuracy",
-                                       "dev_slot_f1",
-                                       "test_loss",
-                                       "test_intent_accuracy",
-                                       "test_slot_accuracy",
-                                       "test_slot_f1",
-                                       "seconds",
-                                       "command"};
+    const char *const head[] = {"parameters",
+                                "sentences",
+                                "epochs",
+                                "seeds",
+                                "seed_list",
+                                "collapsed",
+                                study->is_text ? "perplexity" : "accuracy",
+                                "spread",
+                                SCORE_HEADS,
+                                "seconds",
+                                "command"};
     bool own_format = format_choice(space) == space->choices.count;
     const char *format = tn_model_weights(space->model)
                              ? tn_format_names[tn_model_weight_at(space->model, 0)->weight.format]
@@ -360,7 +356,7 @@ void tn_study_csv(const tn_space *space, const tn_study *study, tn_buffer *out) 
         tn_csv_put_count(out, row->seeds);
         tn_csv_put(out, row->seed_list);
         tn_csv_put_count(out, row->collapsed);
-        tn_csv_put_real(out, row->accuracy);
+        tn_csv_put_real(out, study->is_text ? row->perplexity : row->accuracy);
         tn_csv_put_real(out, row->spread);
         tn_study_put_scores(out, &row->dev);
         tn_study_put_scores(out, &row->test);

@@ -32,16 +32,19 @@ typedef struct tn_study_options {
 } tn_study_options;
 
 /* One candidate: mean over those of its seeds that did not collapse; NAN where all did. Accuracy is the mean of the shares of
- * right classes and right labels on dev, of those the data have. */
+ * right classes and right labels on dev, of those the data have; of text there is a perplexity in its place. */
 typedef struct tn_study_row {
     uint64_t id; /* of the first design with its choices */
     uint64_t parameters, epochs, seeds,
-        collapsed;           /* collapsed: seeds that diverged or give one answer to all */
-    double accuracy, spread; /* spread: standard deviation over seeds; NAN for one */
-    double seconds;          /* of training, all seeds */
-    tn_scores dev, test;     /* means over these seeds */
-    const char *seed_list;   /* "1 2" */
-    const char *command;     /* that trains it, but for data and seed */
+        collapsed; /* collapsed: seeds that diverged or give one answer to all */
+    double
+        learned; /* what the model of measurements has (space/accuracy_table.h): the accuracy, or as perplexity */
+    double accuracy, perplexity; /* one of them NAN */
+    double spread;               /* of that one, standard deviation over seeds; NAN for one */
+    double seconds;              /* of training, all seeds */
+    tn_scores dev, test;         /* means over these seeds */
+    const char *seed_list;       /* "1 2" */
+    const char *command;         /* that trains it, but for data and seed */
     size_t curve_epochs;
     const double *curve; /* [curve_epochs] accuracy after each epoch of the first seed */
 } tn_study_row;
@@ -51,7 +54,9 @@ typedef struct tn_study {
     tn_study_row *row;             /* by falling accuracy */
     uint64_t combinations, epochs; /* in all; spent, those of earlier studies in the folder too */
     uint64_t sentences;
+    bool is_text;                          /* perplexities of the next byte */
     tn_scores constant_dev, constant_test; /* of the most frequent class and label */
+    double dense;                          /* learned by the dense model, as the table's model says; NAN */
     /* Of the last front by what was known: */
     bool chosen;
     uint64_t recommended; /* the knee */
@@ -122,8 +127,10 @@ tn_status tn_study_next(tn_study_session *s, tn_arena *arena, tn_evaluator *eval
 
 /* Of no run. */
 extern const tn_scores tn_study_no_scores;
-/* The mean of intent and slot accuracy, or the share of right bytes. */
+/* The mean of intent and slot accuracy; of text, whose tokens are told without chunks, what stands for the perplexity of the next
+ * byte (space/accuracy_table.h). */
 double tn_study_accuracy(const tn_scores *scores);
+bool tn_study_is_text(const tn_scores *scores);
 void tn_study_put_scores(tn_buffer *out, const tn_scores *scores);
 /* Appends a finished run to runs.csv, so that it outlives the process. */
 tn_status tn_study_append_run(tn_study_session *s, const tn_study_run *run, tn_error *error);

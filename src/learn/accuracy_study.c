@@ -28,20 +28,23 @@ static tn_status find_axes(tn_study_session *s, tn_error *error) {
                    s->space->name);
 }
 
-/* Shares of the most frequent class and label of training among those of a part. */
-static void score_constant(const tn_dataset *data, const tn_split *part, int32_t label, int32_t class_number,
-                           tn_scores *scores) {
-    double words = 0, right = 0, classes = 0;
+/* Shares of the most frequent class and label of training among those of a part; of text the loss, where every byte has the
+ * probability that training gives it, those that it lacks as if they were there once. */
+static void score_constant(const tn_dataset *data, const tn_split *part, const uint64_t *count, int32_t label,
+                           int32_t class_number, tn_scores *scores) {
+    double words = 0, right = 0, classes = 0, loss = 0, all = 0;
+    for (uint32_t i = 0; i < data->labels; i++) all += (double)count[i] + 1;
     for (size_t i = 0; i < part->count; i++) {
         const tn_example *example = &part->example[i];
         classes += example->intent == class_number;
         for (uint32_t k = 0; k < example->tokens; k++) {
             if (!example->slot || example->slot[k] == TN_NO_LABEL) continue;
             words++;
+            if (data->is_text) loss -= log(((double)count[example->slot[k]] + 1) / all);
             right += example->slot[k] == label;
         }
     }
-    *scores = (tn_scores){.loss = NAN,
+    *scores = (tn_scores){.loss = data->is_text ? loss / words : NAN,
                           .intent_accuracy = data->has_classes ? classes / (double)part->count : NAN,
                           .slot_accuracy = data->has_labels ? right / words : NAN,
                           .slot_f1 = data->has_labels && !data->is_text ? 0 : NAN};
@@ -160,8 +163,9 @@ static tn_status find_constant(tn_study_session *s, tn_error *error) {
     most = 0;
     for (uint32_t i = 0; i < data.classes; i++)
         if (count[data.labels + i] > most) most = count[data.labels + (size_t)(class_number = (int32_t)i)];
-    score_constant(&data, &data.dev, label, class_number, &study->constant_dev);
-    score_constant(&data, &data.test, label, class_number, &study->constant_test);
+    study->is_text = data.is_text;
+    score_constant(&data, &data.dev, count, label, class_number, &study->constant_dev);
+    score_constant(&data, &data.test, count, label, class_number, &study->constant_test);
     return TN_OK;
 }
 
@@ -235,6 +239,18 @@ static tn_status work_side_by_side(tn_study_session *s, tn_error *error) {
     return status;
 }
 
+/* The dense model's, by the table of the end; NAN without a row that counts. */
+static double dense_of(const tn_study_session *s) {
+    const char *path;
+    tn_accuracy_table table;
+    bool any = false;
+    for (size_t i = 0; i < s->study->count; i++) any |= !isnan(s->study->row[i].learned);
+    if (!any || tn_arena_format(s->arena, &path, NULL, "%s/accuracy.csv", s->options->folder) != TN_OK ||
+        tn_accuracy_table_read(path, s->arena, &table, NULL) != TN_OK)
+        return NAN;
+    return tn_accuracy_table_dense(&table).mean;
+}
+
 tn_status tn_accuracy_study(const tn_space *space, const char *data, const tn_study_options *options,
                             tn_arena *arena, tn_study *study, tn_error *error) {
     tn_study_session s = {.space = space,
@@ -251,5 +267,6 @@ tn_status tn_accuracy_study(const tn_space *space, const char *data, const tn_st
     TN_TRY(tn_study_read_runs(&s, error));
     tn_status status = work_side_by_side(&s, error);
     tn_arena_free(&s.front.arena);
+    study->dense = status == TN_OK ? dense_of(&s) : NAN;
     return status;
 }

@@ -1,6 +1,8 @@
 #include "learn/study_figures.h"
 
 #include "base/file.h"
+#include "learn/accuracy_session.h"
+#include "space/accuracy_table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -47,23 +49,41 @@ static void put_parameters(canvas *c, const tn_study *study) {
         const tn_study_row *first = &study->row[i];
         bool begun = false, any = false;
         for (size_t k = 0; k < i; k++)
-            begun |= same_line(c->space, study->row[k].id, first->id) && !isnan(study->row[k].accuracy);
+            begun |= same_line(c->space, study->row[k].id, first->id) && !isnan(study->row[k].learned);
         for (size_t k = i; !begun && k < study->count; k++) {
             const tn_study_row *row = &study->row[k];
-            if (isnan(row->accuracy) || !same_line(c->space, row->id, first->id)) continue;
+            if (isnan(row->learned) || !same_line(c->space, row->id, first->id)) continue;
             any = true;
-            tn_buffer_format(&c->data, "%" PRIu64 " %.17g %.17g\n", row->parameters, row->accuracy,
-                             isnan(row->spread) ? 0 : row->spread);
+            tn_buffer_format(&c->data, "%" PRIu64 " %.17g %.17g\n", row->parameters,
+                             study->is_text ? row->perplexity : 100 * row->accuracy,
+                             isnan(row->spread) ? 0 : (study->is_text ? 1 : 100) * row->spread);
         }
         if (any) end_line(c, first->id, false);
     }
+}
+
+/* Of a curve, as it is drawn: per cent, or a perplexity. */
+static double shown(const tn_study *study, double learned) {
+    const tn_accuracy_table told = {.answers = study->is_text ? tn_accuracy_bytes : 0};
+    return (study->is_text ? 1 : 100) * tn_accuracy_table_told(&told, learned);
+}
+
+/* The ends between which all lies. */
+static void define_ends(canvas *c, const tn_study *study) {
+    double constant =
+        study->is_text ? exp(study->constant_dev.loss) : 100 * tn_study_accuracy(&study->constant_dev);
+    tn_define_real(&c->definition, "constant", constant);
+    tn_define_real(&c->definition, "has_dense", !isnan(study->dense));
+    tn_define_real(&c->definition, "dense", isnan(study->dense) ? 0 : shown(study, study->dense));
+    tn_define_text(&c->definition, "quality_label",
+                   study->is_text ? "perplexity on dev" : "accuracy on dev, %");
 }
 
 static void put_epochs(canvas *c, const tn_study *study) {
     for (size_t i = 0; i < study->count; i++) {
         const tn_study_row *row = &study->row[i];
         for (size_t e = 0; e < row->curve_epochs; e++)
-            tn_buffer_format(&c->data, "%zu %.17g\n", e + 1, row->curve[e]);
+            tn_buffer_format(&c->data, "%zu %.17g\n", e + 1, shown(study, row->curve[e]));
         if (row->curve_epochs) end_line(c, row->id, true);
     }
 }
@@ -74,6 +94,7 @@ static tn_status draw(const char *folder, const char *name, const tn_space *spac
     canvas c = {.space = space};
     tn_buffer_format(&c.definition, "array title_of[%zu]\n", study->count + 1);
     put(&c, study);
+    define_ends(&c, study);
     tn_define_real(&c.definition, "lines", (double)c.lines);
     tn_define_real(&c.definition, "named", c.lines <= NAMED_MOST);
     snprintf(path, sizeof path, "%.1000s/figures/%s", folder, name);

@@ -123,6 +123,7 @@ static tn_status train_epoch(session *s, uint64_t epoch, tn_epoch *target) {
             return diverged(s, epoch, step, result.loss);
         if (run->watch.report)
             run->watch.report(run->watch.user, done + 1, all, sum / (double)(step + 1), rate);
+        if (run->watch.stepped) run->watch.stepped(run->watch.curve, done + 1, all, result.loss);
     }
     *target =
         (tn_epoch){.epoch = epoch,

@@ -77,6 +77,9 @@ typedef struct tn_training_watch {
     void (*report)(void *user, uint64_t step, uint64_t steps, double loss, double rate);
     void (*finished)(void *user, const tn_epoch *epoch);
     void *user;
+    void (*stepped)(void *curve, uint64_t step, uint64_t steps,
+                    double loss); /* the loss of each step alone */
+    void *curve;
 } tn_training_watch;
 
 typedef struct tn_training {

@@ -140,6 +140,13 @@ static tn_status put_data(const tn_result *result, const uint64_t *design, tn_ar
     tn_json_put_text(json, "space", space->name);
     tn_json_put_text(json, "model", models);
     tn_json_put_text(json, "device", devices);
+    const tn_accuracy_ends ends = tn_accuracy_table_ends(&space->accuracy_table);
+    tn_json_key(json, "ends");
+    tn_json_object(json);
+    tn_json_put_text(json, "quantity", tn_accuracy_table_quantity(&space->accuracy_table));
+    tn_json_put_real(json, "dense", ends.dense);
+    tn_json_put_real(json, "constant", ends.constant);
+    tn_json_end(json);
     tn_json_key(json, "choices");
     tn_json_array(json);
     for (size_t i = 0; i < space->choices.count; i++) tn_json_text(json, space->choices.axis[i].key);

@@ -238,6 +238,14 @@ static tn_status define_axis(tn_buffer *definition, const char *axis, const tn_s
     tn_define_real(definition, name, ticks.least);
     tn_snprintf(name, sizeof name, "%s_most", axis);
     tn_define_real(definition, name, ticks.most);
+    for (size_t i = 0; i < 2; i++) {
+        bool shown = i < scatter_axis->ends && scatter_axis->end[i] >= ticks.least &&
+                     scatter_axis->end[i] <= ticks.most;
+        tn_snprintf(name, sizeof name, "%s_end_%zu", axis, i + 1);
+        tn_define_text(definition, name, shown ? scatter_axis->end_name[i] : "");
+        tn_snprintf(name, sizeof name, "%s_at_%zu", axis, i + 1);
+        tn_define_real(definition, name, shown ? scatter_axis->end[i] : 0);
+    }
     const char *letters = strcmp(axis, "colour") == 0 ? "cb" : axis;
     if (scatter_axis->names) return define_names(definition, letters, scatter_axis, error);
     define_marks(definition, letters, &ticks);
@@ -251,6 +259,8 @@ static tn_status define(const tn_scatter *scatter, tn_buffer *definition, tn_err
         widen(&y, scatter->point[i].y);
         widen(&colour, scatter->point[i].colour);
     }
+    if (scatter->x.ends) widen(&x, scatter->x.end[0]);
+    if (scatter->y.ends) widen(&y, scatter->y.end[0]);
     tn_define_text(definition, "heading", scatter->heading);
     TN_TRY(define_axis(definition, "x", &scatter->x, x, error));
     TN_TRY(define_axis(definition, "y", &scatter->y, y, error));

@@ -38,6 +38,10 @@ TN_PUBLIC_BEGIN
 typedef struct tn_scatter_axis {
     const char *title; /* NULL: no such axis */
     bool log;          /* its values must be positive */
+    /* Values with a line of their own, named at it; the first is drawn wherever it lies, others where the points' range has them. */
+    size_t ends;
+    double end[2];
+    const char *end_name[2];
     /* Where it has texts: values are places among them, from 0. */
     size_t names;
     const char *const *name;

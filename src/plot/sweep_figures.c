@@ -29,6 +29,7 @@ typedef struct {
 } panel;
 static const panel qualities[] = {
     {"accuracy", "accuracy by the space's table, %", 100},
+    {"perplexity", "perplexity by the space's table", 1},
     {"relative_error", "relative error of the weights", 1},
     {"degrees_of_freedom", "degrees of freedom of the varied weights", 1},
 };
@@ -205,6 +206,12 @@ static void define(const front_figure *plot, size_t shown) {
     tn_define_real(plot->definition, "rank_most", greatest_rank(space));
     tn_define_real(plot->definition, "rank_step", ceil(greatest_rank(space) / 4));
     tn_define_text(plot->definition, "quality_label", plot->quality->label);
+    const tn_accuracy_ends ends = tn_accuracy_table_ends(&space->accuracy_table);
+    bool learned = strcmp(plot->quality->name, tn_accuracy_table_quantity(&space->accuracy_table)) == 0;
+    tn_define_real(plot->definition, "quality_dense",
+                   learned && !isnan(ends.dense) ? plot->quality->scale * ends.dense : 0);
+    tn_define_real(plot->definition, "quality_constant",
+                   learned && !isnan(ends.constant) ? plot->quality->scale * ends.constant : 0);
     tn_define_real(plot->definition, "quality_log", positive);
     tn_define_text(plot->definition, "shown_label",
                    shown < plot->result->front_count ? "designs of the front, thinned"

@@ -203,6 +203,39 @@ static void add_figures(study *studied, const objectives *own) {
     note(studied, "joules_per_step an objective, figures of energy at their most", ENERGY_MOST, &goals);
 }
 
+/* Accuracy at either end of what is known of it: one that few runs say moves farther than one that many do. */
+static double least_accuracy(const tn_evaluation *evaluation) {
+    return evaluation->accuracy - evaluation->accuracy_deviation;
+}
+static double most_accuracy(const tn_evaluation *evaluation) {
+    return evaluation->accuracy + evaluation->accuracy_deviation;
+}
+static double least_perplexity(const tn_evaluation *evaluation) {
+    return evaluation->perplexity - evaluation->accuracy_deviation;
+}
+static double most_perplexity(const tn_evaluation *evaluation) {
+    return evaluation->perplexity + evaluation->accuracy_deviation;
+}
+
+static void add_accuracy(study *studied, const objectives *own) {
+    static const struct {
+        tn_quantity end;
+        const char *change;
+    } ends[] = {
+        {{.name = "accuracy", .maximise = true, .get = least_accuracy}, "accuracies a deviation lower"},
+        {{.name = "accuracy", .maximise = true, .get = most_accuracy}, "accuracies a deviation higher"},
+        {{.name = "perplexity", .get = least_perplexity}, "perplexities a deviation lower"},
+        {{.name = "perplexity", .get = most_perplexity}, "perplexities a deviation higher"},
+    };
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        objectives goals = *own;
+        size_t index = place_of(own, ends[i].end.name);
+        if (index == own->count) continue;
+        goals.item[index] = &ends[i].end;
+        note(studied, ends[i].change, AS_GIVEN, &goals);
+    }
+}
+
 static tn_status add_left_out(study *studied, const objectives *own, tn_error *error) {
     for (size_t i = 0; own->count > 1 && i < own->count; i++) {
         objectives fewer = *own;
@@ -228,5 +261,6 @@ tn_status tn_robustness_of(const tn_space *space, const uint64_t *id, size_t cou
     TN_TRY(add_further(&studied, &own, error));
     add_other_unit(&studied, &own);
     add_figures(&studied, &own);
+    add_accuracy(&studied, &own);
     return add_left_out(&studied, &own, error);
 }

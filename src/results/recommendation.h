@@ -3,7 +3,7 @@
  *
  * Changes are small ones, that leave the question what it is: a further objective, one that measures the same
  * by another unit, the unverified figures of operators and control at half and at twice, those of energy at
- * their least and most with energy as a further objective. Leaving an objective out is a different question;
+ * their least and most with energy as a further objective, accuracies a deviation lower and higher. Leaving an objective out is a different question;
  * it says where each objective pulls, and is told apart.
  *
  * The designs are those of the front: a design that only the changed question would bring into a front is not
@@ -33,7 +33,7 @@ tn_status tn_axis_find(const tn_space *space, const char *key, size_t *choice, t
 /* Position of the best of the points that have value `digit` in `choice`; `count` where none has. */
 size_t tn_best_at(const tn_space *space, size_t choice, size_t digit, const tn_point *point, size_t count);
 
-enum { TN_PERTURBATIONS_MOST = 8 };
+enum { TN_PERTURBATIONS_MOST = 10 };
 
 typedef struct tn_perturbation {
     const char *change; /* "dynamic_joules_per_step as a further objective" */
@@ -42,7 +42,8 @@ typedef struct tn_perturbation {
 } tn_perturbation;
 
 typedef struct tn_robustness {
-    size_t changes, kept; /* fewer than 8 changes only where a space has no room for further objectives */
+    size_t changes,
+        kept; /* 8, with accuracy among the objectives 10; fewer where a space has no room for further ones */
     tn_perturbation change[TN_PERTURBATIONS_MOST];
     size_t objectives; /* of a space of several: each left out in turn */
     tn_perturbation reduced[TN_OBJECTIVES_MOST];

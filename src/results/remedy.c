@@ -171,6 +171,7 @@ tn_status tn_limits_evaluate(const tn_limits *limits, const tn_priced *priced, t
                                   .steps_per_epoch = step->steps_per_epoch,
                                   .error = NAN,
                                   .accuracy = NAN,
+                                  .perplexity = NAN,
                                   .accuracy_deviation = NAN,
                                   .accuracy_interpolated = NAN};
     if (space) TN_TRY(tn_varied_degrees_of_freedom(space, step, &evaluation->degrees_of_freedom, error));

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "front/knee.h"
 #include "results/identity.h"
+#include "results/possible.h"
 #include "results/recommendation.h"
 #include "results/result_inputs.h"
 #include "results/sweep_db.h"
@@ -309,17 +310,17 @@ static tn_status recommended_rows(const tn_space *space, const rows *front, cons
     return status == TN_OK ? TN_OK : tn_fail(error, status, "no memory for the recommended designs");
 }
 
-static void put_head(const tn_space *space, bool with_reason, tn_buffer *out) {
-    if (with_reason) tn_csv_put(out, "reason");
+static void put_head(const tn_space *space, const char *reason, tn_buffer *out) {
+    if (reason) tn_csv_put(out, reason);
     tn_csv_put(out, "id");
     for (size_t i = 0; i < space->choices.count; i++) tn_csv_put(out, space->choices.axis[i].key);
     for (size_t i = 0; i < tn_quantities_count; i++) tn_csv_put(out, tn_quantities[i].name);
     tn_csv_line(out);
 }
 
-static void put_row(const tn_space *space, bool with_reason, const row *entry, tn_buffer *value,
+static void put_row(const tn_space *space, const char *reason, const row *entry, tn_buffer *value,
                     tn_buffer *out) {
-    if (with_reason) tn_csv_put(out, entry->reason);
+    if (reason) tn_csv_put(out, entry->reason);
     tn_csv_put_count(out, entry->id);
     for (size_t i = 0; i < space->choices.count; i++) {
         value->length = 0;
@@ -336,14 +337,41 @@ static void put_row(const tn_space *space, bool with_reason, const row *entry, t
     tn_csv_line(out);
 }
 
-static tn_status write_rows(const char *folder, const char *name, const tn_space *space, bool with_reason,
+static tn_status write_rows(const char *folder, const char *name, const tn_space *space, const char *reason,
                             const rows *buffer, tn_error *error) {
     tn_buffer out = {0}, value = {0};
-    put_head(space, with_reason, &out);
-    for (size_t i = 0; i < buffer->count; i++) put_row(space, with_reason, &buffer->item[i], &value, &out);
+    put_head(space, reason, &out);
+    for (size_t i = 0; i < buffer->count; i++) put_row(space, reason, &buffer->item[i], &value, &out);
     if (value.status != TN_OK) out.status = value.status;
     tn_buffer_free(&value);
     return result_file_write(folder, name, &out, error);
+}
+
+/* possible.csv, where accuracies are known with a deviation: designs that may be on the front, by their probability of it. */
+static tn_status write_possible(const char *folder, const tn_space *space, const tn_sweep_options *options,
+                                const rows *front, const tn_point *point, tn_arena *arena,
+                                tn_summary *summary, tn_error *error) {
+    tn_evaluation *evaluation;
+    tn_possible *possible;
+    size_t count;
+    TN_TRY(TN_NEW(arena, front->count, &evaluation, error));
+    for (size_t i = 0; i < front->count; i++) evaluation[i] = front->item[i].evaluation;
+    TN_TRY(tn_possible_designs(space, point, evaluation, front->count, options->threads, arena, &possible,
+                               &count, error));
+    if (count == 0) {
+        const char *old; /* of an earlier sweep of this folder */
+        TN_TRY(tn_arena_format(arena, &old, error, "%s/possible.csv", folder));
+        remove(old);
+        return TN_OK;
+    }
+    rows all = {.count = count};
+    TN_TRY(TN_NEW(arena, count, &all.item, error));
+    for (size_t i = 0; i < count; i++) {
+        all.item[i] = (row){.id = possible[i].id, .evaluation = possible[i].evaluation};
+        snprintf(all.item[i].reason, REASON_TEXT, "%.4g", possible[i].probability);
+    }
+    summary->possible = count - front->count;
+    return write_rows(folder, "possible.csv", space, "front_probability", &all, error);
 }
 
 /* ---- inputs and provenance
@@ -397,6 +425,7 @@ static void put_counts(const tn_summary *summary, tn_json *json) {
     tn_json_end(json);
     put_undefined(summary, json);
     tn_json_put_count(json, "front", summary->front);
+    tn_json_put_count(json, "possible", summary->possible);
     tn_json_put_real(json, "hypervolume", summary->hypervolume.share);
     tn_json_put_count(json, "hypervolume_samples", summary->hypervolume.samples);
     tn_json_put_text(json, "complete", tn_completion_names[summary->completion]);
@@ -551,15 +580,19 @@ tn_status tn_result_write(tn_sweep_db *store, const char *folder, const tn_space
                           const tn_sweep_options *options, tn_outcome *outcome, tn_summary *summary,
                           tn_error *error) {
     rows front = {0}, recommended = {0};
+    tn_arena arena = {0};
     tn_point *point = NULL;
     tn_status status = front_rows(store, space, options, outcome, &front, &point, error);
     if (status == TN_OK) status = summarise(space, options, outcome, summary, error);
     if (status == TN_OK) status = recommended_rows(space, &front, point, &recommended, &summary->knee, error);
     if (status == TN_OK) status = result_inputs_write(folder, space, error);
-    if (status == TN_OK) status = write_rows(folder, "recommended.csv", space, true, &recommended, error);
+    if (status == TN_OK) status = write_rows(folder, "recommended.csv", space, "reason", &recommended, error);
     if (status == TN_OK) status = store_front(store, &front, error);
-    if (status == TN_OK) status = write_rows(folder, "front.csv", space, false, &front, error);
+    if (status == TN_OK) status = write_rows(folder, "front.csv", space, NULL, &front, error);
+    if (status == TN_OK)
+        status = write_possible(folder, space, options, &front, point, &arena, summary, error);
     if (status == TN_OK) status = write_provenance(folder, space, options, summary, error);
+    tn_arena_free(&arena);
     tn_free(point);
     tn_free(front.item);
     tn_free(recommended.item);

@@ -2,6 +2,7 @@
  *   front.csv        one row per design of the front, by ascending id: id, the choices, every quantity with its unit
  *   recommended.csv  the same columns behind a `reason`: the knee of the front, and its best design at each value
  *                    of a choice
+ *   possible.csv     the same behind `front_probability`, where accuracy is an objective: designs that may be on the front
  *   sweep.json       provenance: version, hashes of the inputs, seed, objectives, counts, hypervolume
  *   sweep.db         (results/sweep_db.h)
  *   sweep.lock       held by whoever writes in the folder
@@ -42,6 +43,7 @@ typedef struct tn_undefined_line {
 typedef struct tn_summary {
     const char *space;
     uint64_t designs, evaluated, feasible, front;
+    uint64_t possible; /* designs besides that may be on it (results/possible.h) */
     /* What `feasible` and the causes were counted by: "price"; "bound", what designs cost at least (search/evaluator.h), so that
      * some of those that count as feasible do not fit as laid; "set", what sets of designs do. */
     const char *counted_by;

@@ -35,14 +35,6 @@ static void values_of(const tn_space *space, uint64_t id, tn_accuracy_value *val
     tn_accuracy_table_values(&space->accuracy_table, digit, value);
 }
 
-static bool same(const tn_accuracy_value *a, const tn_accuracy_value *b, size_t columns) {
-    for (size_t i = 0; i < columns; i++)
-        if (a[i].level != b[i].level || a[i].number != b[i].number ||
-            memcmp(a[i].shape, b[i].shape, sizeof a[i].shape) != 0)
-            return false;
-    return true;
-}
-
 /* Combinations of the front, each once, in the order of their first designs. */
 static tn_status combine(const tn_space *space, const tn_point *point, size_t count, tn_arena *arena,
                          draws *d, tn_settled *s, tn_error *error) {
@@ -55,38 +47,50 @@ static tn_status combine(const tn_space *space, const tn_point *point, size_t co
         tn_accuracy_value *value = d->value + s->combinations * columns;
         values_of(own, point[i].id, value);
         size_t k = 0;
-        while (k < s->combinations && !same(d->value + k * columns, value, columns)) k++;
+        while (k < s->combinations &&
+               !tn_accuracy_same(own->accuracy_table.choice, columns, d->value + k * columns, value))
+            k++;
         d->owner[i] = k;
         if (k == s->combinations) s->design[s->combinations++] = point[i].id;
     }
     return TN_OK;
 }
 
-static size_t accuracy_objective(const tn_space *space) {
+size_t tn_accuracy_objective(const tn_space *space) {
     size_t index = 0;
-    while (index < space->objectives && strcmp(space->objective[index]->name, "accuracy") != 0) index++;
+    const char *name = tn_accuracy_table_quantity(&space->accuracy_table);
+    while (index < space->objectives && strcmp(space->objective[index]->name, name) != 0) index++;
     return index;
+}
+
+tn_status tn_draw_accuracies(const tn_accuracy_table *table, const tn_accuracy_value *value,
+                             size_t combinations, double *drawn, tn_arena *arena, tn_error *error) {
+    const tn_accuracy_model *m = &table->model;
+    double *normal, *parameter;
+    TN_TRY(TN_NEW(arena, m->parameters + combinations, &normal, error));
+    TN_TRY(TN_NEW(arena, m->parameters, &parameter, error));
+    for (size_t k = 0; k < DRAWS; k++) {
+        TN_TRY(tn_random_fill_normal(SEED + k, normal, m->parameters + combinations, error));
+        tn_accuracy_model_draw(m, normal, parameter);
+        for (size_t c = 0; c < combinations; c++)
+            drawn[c * DRAWS + k] = tn_accuracy_model_by(m, parameter, value + c * table->columns, m->passes,
+                                                        normal[m->parameters + c]);
+    }
+    return TN_OK;
 }
 
 /* Chooses in every draw. */
 static tn_status draw_all(const tn_space *space, const tn_point *point, size_t count, tn_chooser choose,
                           void *user, tn_arena *arena, draws *d, const tn_settled *s, tn_error *error) {
-    const tn_accuracy_table *table = &space->accuracy_table;
-    const tn_accuracy_model *m = &table->model;
-    size_t objective = accuracy_objective(space), columns = table->columns;
+    size_t objective = tn_accuracy_objective(space);
     tn_point *now;
-    double *normal, *parameter;
     TN_TRY(TN_NEW(arena, count, &now, error));
-    TN_TRY(TN_NEW(arena, m->parameters + s->combinations, &normal, error));
-    TN_TRY(TN_NEW(arena, m->parameters, &parameter, error));
     memcpy(now, point, count * sizeof *now);
+    TN_TRY(tn_draw_accuracies(&space->accuracy_table, d->value, s->combinations, d->drawn, arena, error));
     for (size_t k = 0; k < DRAWS; k++) {
-        TN_TRY(tn_random_fill_normal(SEED + k, normal, m->parameters + s->combinations, error));
-        tn_accuracy_model_draw(m, normal, parameter);
-        for (size_t c = 0; c < s->combinations; c++)
-            d->drawn[c * DRAWS + k] = tn_accuracy_model_by(m, parameter, d->value + c * columns, m->passes,
-                                                           normal[m->parameters + c]);
-        for (size_t i = 0; i < count; i++) now[i].value[objective] = -d->drawn[d->owner[i] * DRAWS + k];
+        for (size_t i = 0; i < count; i++)
+            now[i].value[objective] =
+                tn_accuracy_to_minimise(&space->accuracy_table, d->drawn[d->owner[i] * DRAWS + k]);
         d->choice[k] = choose(now, count, space->objectives, user);
     }
     return TN_OK;
@@ -164,7 +168,7 @@ tn_status tn_settled_of(const tn_space *space, const tn_point *point, size_t cou
     draws d;
     size_t most = count > DRAWS ? count : DRAWS;
     *settled = (tn_settled){0};
-    if (count == 0 || space->accuracy_table.rows == 0 || accuracy_objective(space) == space->objectives)
+    if (count == 0 || space->accuracy_table.rows == 0 || tn_accuracy_objective(space) == space->objectives)
         return TN_OK;
     settled->asked = true;
     TN_TRY(combine(space, point, count, arena, &d, settled, error));

@@ -23,6 +23,13 @@ enum { TN_SETTLED_DRAWS = 300 };
 typedef size_t (*tn_chooser)(const tn_point *point, size_t count, size_t objectives, void *user);
 size_t tn_choose_knee(const tn_point *point, size_t count, size_t objectives, void *user);
 
+/* Place of accuracy, or of perplexity, among the objectives; their number: it is none. */
+size_t tn_accuracy_objective(const tn_space *space);
+
+/* drawn[combinations][TN_SETTLED_DRAWS]: accuracies after the protocol's passes, from value[combinations][columns]. */
+tn_status tn_draw_accuracies(const tn_accuracy_table *table, const tn_accuracy_value *value,
+                             size_t combinations, double *drawn, tn_arena *arena, tn_error *error);
+
 typedef struct tn_settled {
     bool asked;           /* accuracy is an objective, and known; else all that follows is 0 */
     uint64_t draws, kept; /* kept: those in which the design is chosen again */

@@ -287,7 +287,8 @@ static tn_status judge(tn_evaluator *evaluator, pricer *price, tn_evaluation *ev
                                   .peak_elements = step->peak_elements,
                                   .steps_per_epoch = step->steps_per_epoch,
                                   .error = evaluator->error,
-                                  .accuracy = evaluator->accuracy.mean,
+                                  .accuracy = evaluator->has_perplexity ? NAN : evaluator->accuracy.mean,
+                                  .perplexity = evaluator->has_perplexity ? evaluator->accuracy.mean : NAN,
                                   .accuracy_deviation = evaluator->accuracy.deviation,
                                   .accuracy_interpolated = evaluator->accuracy_basis == TN_ACCURACY_UNKNOWN
                                                                ? NAN

@@ -190,8 +190,10 @@ static void accuracy_of_choices(tn_evaluator *evaluator, const size_t *outer_dig
     evaluator->accuracy_basis = TN_ACCURACY_UNKNOWN;
     if (space->accuracy_table.rows == 0) return;
     tn_accuracy_table_values(&space->accuracy_table, digit, value);
-    evaluator->accuracy = tn_accuracy_table_at(
-        &space->accuracy_table, value, space->accuracy_table.model.passes, &evaluator->accuracy_basis);
+    const tn_accuracy_table *table = &space->accuracy_table;
+    evaluator->has_perplexity = table->answers > 0;
+    evaluator->accuracy = tn_accuracy_table_told_estimate(
+        table, tn_accuracy_table_at(table, value, table->model.passes, &evaluator->accuracy_basis));
     /* To digits that other machines find, too, whatever their BLAS adds up first. */
     evaluator->accuracy.mean = round(1e6 * evaluator->accuracy.mean) / 1e6;
     evaluator->accuracy.deviation = round(1e6 * evaluator->accuracy.deviation) / 1e6;

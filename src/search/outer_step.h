@@ -57,6 +57,7 @@ struct tn_evaluator {
     double error;
     tn_accuracy_estimate accuracy;
     tn_accuracy_basis accuracy_basis;
+    bool has_perplexity; /* it is one, by the space's table */
     uint64_t degrees_of_freedom;
     const tn_place_options *places; /* of a bound over them; NULL: of one design */
     bool is_bounded;                /* a large space whose objectives all are, where prices are */

@@ -18,7 +18,7 @@ typedef struct {
     size_t seed;   /* one a seed */
     size_t passes; /* two: of the level, of the excess; the number of parameters: none */
     size_t owner
-        [TN_ACCURACY_CHOICES_MOST]; /* rank: c, ln p; folding: slopes of c and of ln p by its shape, then one a folding;
+        [TN_ACCURACY_CHOICES_MOST]; /* rank: c, ln p, ln(1 - s); folding: slopes of c and of ln p by its shape, then one a folding;
                                                  level: two for each but the first */
 } places;
 
@@ -29,7 +29,7 @@ static size_t place_all(const tn_accuracy_model *m, places *this_places) {
     for (size_t i = 0; i < m->choices; i++) {
         this_places->owner[i] = count;
         const tn_accuracy_choice *choice = &m->choice[i];
-        count += choice->kind == TN_ACCURACY_RANK      ? 2
+        count += choice->kind == TN_ACCURACY_RANK      ? 3
                  : choice->kind == TN_ACCURACY_FOLDING ? SLOPES + choice->levels
                  : choice->levels                      ? 2 * (choice->levels - 1)
                                                        : 0;
@@ -42,7 +42,7 @@ static size_t place_all(const tn_accuracy_model *m, places *this_places) {
 static double log_error(const tn_accuracy_model *m, const places *this_places, const double *p,
                         const tn_accuracy_value *value, double passes, double *slope) {
     double level = p[0], shared = 0, excess = 0, share[TN_ACCURACY_CHOICES_MOST],
-           fall[TN_ACCURACY_CHOICES_MOST];
+           fall[TN_ACCURACY_CHOICES_MOST], bent[TN_ACCURACY_CHOICES_MOST];
     double doublings = log2(passes / m->passes);
     level += p[this_places->passes] * doublings;
     shared += p[this_places->passes + 1] * doublings;
@@ -65,7 +65,10 @@ static double log_error(const tn_accuracy_model *m, const places *this_places, c
                 if (value[k].level < m->choice[k].levels)
                     bend += p[this_places->owner[k] + SLOPES + value[k].level];
             }
-        fall[i] = exp(power) * log(value[i].number / usual_rank);
+        double left = exp(p[this_places->owner[i] + 2]), rank = value[i].number - 1 + left,
+               usual = usual_rank - 1 + left;
+        fall[i] = exp(power) * log(rank / usual);
+        bent[i] = exp(power) * left * (1 / rank - 1 / usual);
         share[i] = exp(p[this_places->owner[i]] + bend - fall[i]);
         excess += share[i];
     }
@@ -86,6 +89,7 @@ static double log_error(const tn_accuracy_model *m, const places *this_places, c
                 double of_rank = share[i] / (1 + excess) * rise;
                 own[0] = of_rank;
                 own[1] = -of_rank * fall[i];
+                own[2] = -of_rank * bent[i];
             } else if (choice->kind == TN_ACCURACY_FOLDING && share[choice->rank] > 0) {
                 double of_rank = share[choice->rank] / (1 + excess) * rise;
                 for (size_t n = 0; n < TN_ACCURACY_SHAPE; n++) {
@@ -387,6 +391,7 @@ static void set_priors(tn_accuracy_model *m, const places *this_places) {
         if (choice->kind == TN_ACCURACY_RANK) {
             set_prior(m, first, -1, 1.5);
             set_prior(m, first + 1, 0.1, 0.4);
+            set_prior(m, first + 2, 0, 1);
         } else if (choice->kind == TN_ACCURACY_FOLDING) {
             for (size_t k = 0; k < TN_ACCURACY_SHAPE; k++) {
                 set_prior(m, first + k, 0, 0.15);
@@ -500,12 +505,16 @@ static double parameter_variance(const tn_accuracy_model *m, const places *this_
     return sum;
 }
 
-static bool same_values(const tn_accuracy_model *m, const tn_accuracy_value *a, const tn_accuracy_value *b) {
-    for (size_t i = 0; i < m->choices; i++)
-        if (m->choice[i].kind == TN_ACCURACY_RANK
-                ? a[i].number != b[i].number
-                : a[i].level != b[i].level || memcmp(a[i].shape, b[i].shape, sizeof a[i].shape) != 0)
-            return false;
+bool tn_accuracy_same_value(const tn_accuracy_choice *choice, const tn_accuracy_value *a,
+                            const tn_accuracy_value *b) {
+    if (choice->kind == TN_ACCURACY_RANK) return a->number == b->number;
+    return a->level == b->level && memcmp(a->shape, b->shape, sizeof a->shape) == 0;
+}
+
+bool tn_accuracy_same(const tn_accuracy_choice *choice, size_t choices, const tn_accuracy_value *a,
+                      const tn_accuracy_value *b) {
+    for (size_t i = 0; i < choices; i++)
+        if (!tn_accuracy_same_value(&choice[i], &a[i], &b[i])) return false;
     return true;
 }
 
@@ -514,7 +523,8 @@ static double misfit_variance(const tn_accuracy_model *m, const tn_accuracy_valu
                               double told) {
     double whole = m->misfit * m->misfit;
     for (size_t i = 0; i < m->rows; i++) {
-        if (m->row[i].passes != passes || !same_values(m, m->row[i].value, value)) continue;
+        if (m->row[i].passes != passes || !tn_accuracy_same(m->choice, m->choices, m->row[i].value, value))
+            continue;
         double seeds = run_variance(m, told) / (double)m->row[i].runs;
         return whole * seeds / (whole + seeds);
     }

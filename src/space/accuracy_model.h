@@ -4,9 +4,10 @@
  * The error 1 - accuracy of a design lies between two ends, `floor` of the dense model and `ceiling` of a constant answer:
  *
  *     error = ceiling e^t / (1 + e^t),     t = floor + sum of levels' effects + passes' effect + ln(1 + excess)
- *     excess = sum over rank choices j of e^(c_j + effects of folding, levels and passes) (rank_j / 8)^-p_j,   p_j > 0
+ *     excess = sum over rank choices j of e^(c_j + effects of folding, levels and passes) ((rank_j - s_j) / (8 - s_j))^-p_j,
+ *              p_j > 0, s_j < 1
  *
- * so accuracy rises with every rank, and saturates. All effects have normal priors. Those of foldings have a deviation that is
+ * so accuracy rises with every rank, and saturates; s_j says how much steeper the first ranks are. All effects have normal priors. Those of foldings have a deviation that is
  * itself found from the data (partial pooling): what a folding has beyond the mean of all is believed as far as its own
  * measurements outweigh the noise of their seeds. The logarithm of a measured error deviates from the curve by what
  * no choice explains (`misfit`), by what a seed does to every design, its order of examples and hidden words (`seed`), and by
@@ -49,6 +50,12 @@ typedef struct tn_accuracy_value {
     double number;
     double shape[TN_ACCURACY_SHAPE];
 } tn_accuracy_value;
+
+/* Whether two values of a choice are the same, and of all choices. */
+bool tn_accuracy_same_value(const tn_accuracy_choice *choice, const tn_accuracy_value *a,
+                            const tn_accuracy_value *b);
+bool tn_accuracy_same(const tn_accuracy_choice *choice, size_t choices, const tn_accuracy_value *a,
+                      const tn_accuracy_value *b);
 
 /* What one design came to: the mean over `runs` seeds that did not collapse. */
 typedef struct tn_accuracy_measurement {

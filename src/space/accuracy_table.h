@@ -1,9 +1,11 @@
-/* Measured accuracy of what a space's choices train, from a CSV file such as `tenfold accuracy` writes, and the model of
+/* Measured accuracy, or perplexity, of what a space's choices train, from a CSV file such as `tenfold accuracy` writes, and the model of
  * these measurements (space/accuracy_model.h), which says what any other design of the space learns.
  *
  * Columns, found by name, in any order:
  *
- *   accuracy           0 to 1, on dev: the mean over the seeds that did not collapse
+ *   accuracy           0 to 1, on dev: the mean over the seeds that did not collapse; or
+ *   perplexity         of the next byte, at least 1: e to that mean of the loss. The model of measurements then has 1 - ln perplexity
+ *                      / ln 256 as accuracy, the share of a byte's bits that need not be told
  *   one for each choice that accuracy depends on, under its key or the key's last word: `folding`, `rank`,
  *                      `weights.table.rank`, `precision.products`, `model`. An empty rank: the weight is whole. Other choices
  *                      (flows, parallelism, memories) change no accuracy and have none
@@ -11,7 +13,7 @@
  *   seeds, collapsed   how many, and how many of them came to nothing; rows of which all did are left out
  *   seed_list          the seeds: "1 2"; then what a seed does to every design is told from what it does to one
  *   spread             standard deviation over the seeds
- *   test_accuracy, or test_intent_accuracy and test_slot_accuracy, of which it is the mean
+ *   test_accuracy, or test_intent_accuracy and test_slot_accuracy, of which it is the mean; beside perplexity test_loss
  *   what only tells how a row came about: id, parameters, sentences, seconds, command, other scores
  *
  * A row of format `constant` is the least accuracy, that of one answer to all; one whose ranks are empty, `dense`, is the model
@@ -60,6 +62,7 @@ typedef struct tn_accuracy_table {
     double constant, constant_test; /* of one answer to all, 0 and NAN: unknown */
     size_t seeds;                   /* that the rows tell apart */
     uint64_t sentences;             /* trained on; 0: the file does not say */
+    double answers;                 /* of how many the perplexities are; 0: the file has accuracies */
     const char **command,
         **seed_list; /* [rows]: that trained a row, but for data and seed; NULL: no such column */
     const char *path, *text;
@@ -100,6 +103,25 @@ tn_accuracy_estimate tn_accuracy_table_at(const tn_accuracy_table *table, const 
 /* The row that measured it with so many passes, or NULL. */
 const tn_accuracy_measurement *tn_accuracy_table_row(const tn_accuracy_table *table,
                                                      const tn_accuracy_value *value, double passes);
+/* The quantity that the file has, "accuracy" or "perplexity", and an accuracy of the model as that; NAN stays. */
+const char *tn_accuracy_table_quantity(const tn_accuracy_table *table);
+double tn_accuracy_table_told(const tn_accuracy_table *table, double accuracy);
+/* And as an objective to minimise. */
+double tn_accuracy_to_minimise(const tn_accuracy_table *table, double accuracy);
+/* The same of an estimate: deviation and interval, too. */
+tn_accuracy_estimate tn_accuracy_table_told_estimate(const tn_accuracy_table *table,
+                                                     tn_accuracy_estimate estimate);
+/* The answers that a perplexity of text is told among: bytes. */
+extern const double tn_accuracy_bytes;
+/* The accuracy that stands for a mean loss of one of `answers`. */
+double tn_accuracy_of_loss(double loss, double answers);
+
+/* The ends between which all that is learned lies, as told; NAN: unknown, as without a table. */
+typedef struct tn_accuracy_ends {
+    double dense, constant;
+} tn_accuracy_ends;
+tn_accuracy_ends tn_accuracy_table_ends(const tn_accuracy_table *table);
+
 /* Of the dense model; NAN mean where the table has no rank. */
 tn_accuracy_estimate tn_accuracy_table_dense(const tn_accuracy_table *table);
 

@@ -67,6 +67,9 @@ static double relative_error(const tn_evaluation *evaluation) {
 static double accuracy(const tn_evaluation *evaluation) {
     return evaluation->accuracy;
 }
+static double perplexity(const tn_evaluation *evaluation) {
+    return evaluation->perplexity;
+}
 static double accuracy_deviation(const tn_evaluation *evaluation) {
     return evaluation->accuracy_deviation;
 }
@@ -105,6 +108,8 @@ const tn_quantity tn_quantities[] = {
      "error of the weights by the space's error_table"},
     {"accuracy", true, false, TN_BOUNDED_EXACTLY, accuracy,
      "mean over seeds of what its choices learn, by the model of the space's accuracy_table, 0 to 1"},
+    {"perplexity", false, false, TN_BOUNDED_EXACTLY, perplexity,
+     "in its place where the table has perplexities: e to the mean loss of the next byte"},
     {"accuracy_deviation", false, false, TN_BOUNDED_EXACTLY, accuracy_deviation,
      "standard deviation with which that mean is known"},
     {"accuracy_interpolated", false, false, TN_BOUNDED_EXACTLY, accuracy_interpolated,

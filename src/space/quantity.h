@@ -21,6 +21,7 @@ typedef struct tn_evaluation {
     uint64_t parameters, degrees_of_freedom, macs_per_step, peak_elements, steps_per_epoch;
     double error;              /* relative error of its weights by the space's error table; NaN without one */
     double accuracy;           /* by the space's accuracy table; NaN where that has none for it */
+    double perplexity;         /* in its place, where the table has perplexities */
     double accuracy_deviation; /* of that mean; NaN likewise */
     double accuracy_interpolated; /* tn_accuracy_basis; NaN: no accuracy */
 } tn_evaluation;

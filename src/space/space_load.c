@@ -45,12 +45,12 @@ static const tn_field space_fields[] = {
            "60 %"),
     TN_KEY(NODE, space_file, objectives,
            "list of 1 to 8 quantities; default seconds_per_step, on_chip_bytes, dsp and, with an "
-           "accuracy_table, accuracy, else with an error_table relative_error, else degrees_of_freedom"),
+           "accuracy_table, what it gives, else with an error_table relative_error, else degrees_of_freedom"),
     TN_KEY(TEXT, space_file, error_table,
            "CSV of weight,rows,columns,rank,relative_error,norm that gives the quantity relative_error",
            TN_SEEN(space_file, error_table_at)),
     TN_KEY(TEXT, space_file, accuracy_table,
-           "CSV, as tenfold accuracy writes it, that gives the quantity accuracy",
+           "CSV, as tenfold accuracy writes it, that gives the quantity accuracy, or perplexity",
            TN_SEEN(space_file, accuracy_table_at)),
     TN_KEY(COUNT, space_file, hypervolume_samples,
            "points of the Sobol sequence that measure the hypervolume of three and more objectives",
@@ -148,7 +148,7 @@ static tn_status read_objectives(const space_file *file, tn_space *space, tn_err
         for (size_t i = 0; i < sizeof default_objectives / sizeof *default_objectives; i++)
             TN_TRY(add_objective(space, default_objectives[i], (tn_position){0}, error));
         return add_objective(space,
-                             file->accuracy_table ? "accuracy"
+                             file->accuracy_table ? tn_accuracy_table_quantity(&space->accuracy_table)
                              : file->error_table  ? "relative_error"
                                                   : "degrees_of_freedom",
                              (tn_position){0}, error);
@@ -272,19 +272,34 @@ static bool is_wanted(const tn_space *space, const char *quantity) {
 
 static tn_status read_accuracy_table(const space_file *file, tn_arena *arena, tn_space *space,
                                      tn_error *error) {
-    if (file->accuracy_table) {
-        space->accuracy_table_path = file->accuracy_table;
-        TN_TRY(placed(tn_accuracy_table_read(file->accuracy_table, arena, &space->accuracy_table, error),
-                      file->accuracy_table_at, error));
-        return placed(tn_accuracy_table_bind(&space->accuracy_table, space->choices.axis,
-                                             space->choices.count, space->model, arena, error),
-                      file->accuracy_table_at, error);
+    if (!file->accuracy_table) return TN_OK;
+    space->accuracy_table_path = file->accuracy_table;
+    return placed(tn_accuracy_table_read(file->accuracy_table, arena, &space->accuracy_table, error),
+                  file->accuracy_table_at, error);
+}
+
+/* What is asked of accuracies is what the table has. */
+static tn_status bind_accuracy_table(const space_file *file, tn_arena *arena, tn_space *space,
+                                     tn_error *error) {
+    static const char *const quantities[] = {"accuracy", "perplexity", "accuracy_interpolated",
+                                             "accuracy_deviation"};
+    const char *has = tn_accuracy_table_quantity(&space->accuracy_table);
+    for (size_t i = 0; i < sizeof quantities / sizeof *quantities; i++) {
+        if (!is_wanted(space, quantities[i])) continue;
+        if (!file->accuracy_table)
+            return tn_fail_at(error, TN_INPUT, file->choices_at,
+                              "%s needs an accuracy_table; `tenfold accuracy SPACE --data FOLDER -o DIR` "
+                              "writes one",
+                              quantities[i]);
+        if (i < 2 && strcmp(quantities[i], has) != 0)
+            return tn_fail_at(error, TN_INPUT, file->accuracy_table_at,
+                              "accuracy_table has no column %s; the quantity that it gives is %s",
+                              quantities[i], has);
     }
-    if (is_wanted(space, "accuracy") || is_wanted(space, "accuracy_interpolated"))
-        return tn_fail_at(error, TN_INPUT, file->choices_at,
-                          "accuracy needs an accuracy_table; `tenfold accuracy SPACE --data FOLDER -o DIR` "
-                          "writes one");
-    return TN_OK;
+    if (!file->accuracy_table) return TN_OK;
+    return placed(tn_accuracy_table_bind(&space->accuracy_table, space->choices.axis, space->choices.count,
+                                         space->model, arena, error),
+                  file->accuracy_table_at, error);
 }
 
 static tn_status read_error_table(const space_file *file, tn_arena *arena, tn_space *space, tn_error *error) {
@@ -437,6 +452,7 @@ static tn_status load_variant(const sources *source, size_t model, size_t device
     space->device = loaded;
     TN_TRY(read_choices(file, arena, space, error));
     TN_TRY(count_designs(file, space, error));
+    TN_TRY(read_accuracy_table(file, arena, space, error));
     TN_TRY(read_objectives(file, space, error));
     TN_TRY(read_constraints(file, arena, space, error));
     TN_TRY(check_no_key_inside(space, error));
@@ -444,7 +460,7 @@ static tn_status load_variant(const sources *source, size_t model, size_t device
     TN_TRY(check_model_keys(space, error));
     TN_TRY(tn_space_check_flows(space, file->choices_at, error));
     TN_TRY(read_error_table(file, arena, space, error));
-    return read_accuracy_table(file, arena, space, error);
+    return bind_accuracy_table(file, arena, space, error);
 }
 
 static bool is_same_axis(const tn_axis *a, const tn_axis *b, tn_buffer *value, tn_buffer *other) {

@@ -11,7 +11,6 @@
 #include "train/trainer_state.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 #include <time.h>
 
@@ -440,16 +439,27 @@ static void run_member(tn_step_run *r, uint32_t begin, uint32_t end, tn_team tea
     r->result->macs += m.macs;
 }
 
+typedef struct {
+    tn_step_run *run;
+    uint32_t start, end;
+} stretch;
+
+static void run_stretch(void *user, tn_team team) {
+    const stretch *s = user;
+    run_member(s->run, s->start, s->end, team);
+}
+
+/* By this thread alone where there is no memory for a crew. */
 static void run_team(tn_step_run *r, uint32_t start, uint32_t end) {
-    tn_meeting meeting;
-#pragma omp parallel num_threads((int)r->t->threads)
-    {
-#pragma omp single
-        tn_meeting_begin(&meeting, (uint32_t)omp_get_num_threads());
-        run_member(r, start, end,
-                   (tn_team){(uint32_t)omp_get_thread_num(), (uint32_t)omp_get_num_threads(), &meeting});
+    stretch s = {r, start, end};
+    if (r->t->crew && r->t->crew->asked != r->t->threads) {
+        tn_crew_free(r->t->crew);
+        r->t->crew = NULL;
     }
-    tn_meeting_end(&meeting);
+    if (!r->t->crew && tn_crew_new(r->t->threads, &r->t->crew, NULL) != TN_OK)
+        run_stretch(&s, alone);
+    else
+        tn_crew_run(r->t->crew, run_stretch, &s);
 }
 
 /* Short steps take longer by a team than alone: its members wait for each other at every operation, and where others use the

@@ -470,6 +470,7 @@ tn_status tn_trainer_new_with(const tn_model *model, const tn_train_settings *se
 
 void tn_trainer_free(tn_trainer *t) {
     if (!t) return;
+    tn_crew_free(t->crew);
     tn_program_cache_free(t->own_cache);
     tn_free(t->resident_memory);
     tn_free(t->pool_memory);

@@ -3,6 +3,7 @@
 #define TN_TRAIN_TRAINER_STATE_H
 
 #include "train/lowered_step.h"
+#include "train/team.h"
 #include "train/trainer.h"
 #include "train/zero_shares.h"
 
@@ -66,6 +67,7 @@ struct tn_trainer {
     bool timed;
     double product_seconds;
     uint32_t threads;
+    tn_crew *crew; /* of so many members; NULL until they are needed */
     tn_pace pace[TN_PACES];
 };
 

@@ -1,5 +1,6 @@
 /* tenfold train as a user runs it: the JSON contract, how runs end that learn nothing, and that what interrupts a run
  * costs no result. */
+#include "support/folder.h"
 #include "support/program.h"
 
 #include <setjmp.h>
@@ -13,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static char folder[] = "/tmp/tenfold-train-XXXXXX";
 
 /* A small model of the same build as the reference: one encoder of width 16. */
 static const char model_text[] =
@@ -36,49 +35,17 @@ static const char model_text[] =
     "  - {name: slot-head, kind: linear, outputs: 64, input: norm}\\n"
     "  - {name: slot-loss, kind: cross-entropy}\\n";
 
-static test_run shell(const char *command) {
-    char text[4096];
-    snprintf(text, sizeof text, "cd %s && { %s; }", folder, command);
-    return test_shell(text);
-}
-
-static void expect(int status, const char *command, const char *in_out, const char *in_err) {
-    test_run run = shell(command);
-    if (run.status != status) fail_msg("%s: %d: %s", command, run.status, run.err);
-    if (*in_out && !strstr(run.out, in_out)) fail_msg("%s: %s is not in %s", command, in_out, run.out);
-    if (*in_err && !strstr(run.err, in_err)) fail_msg("%s: %s is not in %s", command, in_err, run.err);
-    test_run_free(&run);
-}
-
 static int set_up(void **state) {
     char command[4096];
-    (void)state;
-    if (!mkdtemp(folder)) return -1;
+    if (test_folder_make(state) != 0) return -1;
     snprintf(
         command, sizeof command,
         "cd %s && printf '%s' >small.yaml && \"$TENFOLD\" train --generate data --sentences 120 --seed 3",
-        folder, model_text);
+        test_in_folder(""), model_text);
     test_run run = test_shell(command);
     int status = run.status;
     test_run_free(&run);
     return status;
-}
-
-static int tear_down(void **state) {
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
-}
-
-static json_t *json_of(const char *command) {
-    json_error_t where;
-    test_run run = shell(command);
-    if (run.status != 0) fail_msg("%s: %d: %s", command, run.status, run.err);
-    json_t *json = json_loads(run.out, 0, &where);
-    if (!json) fail_msg("%s: %s", command, where.text);
-    test_run_free(&run);
-    return json;
 }
 
 static void has_pair(const json_t *json, const char *key) {
@@ -97,7 +64,7 @@ static void has_scores(const json_t *epoch, const char *split) {
 
 static void contract(void **state) {
     (void)state;
-    json_t *json = json_of("\"$TENFOLD\" train small.yaml --data data --epochs 2 --json --quiet");
+    json_t *json = test_shell_json("\"$TENFOLD\" train small.yaml --data data --epochs 2 --json --quiet");
     const json_t *epochs = json_object_get(json, "epochs"), *epoch;
     size_t i;
     assert_true(json_integer_value(json_object_get(json, "parameters")) > 0);
@@ -118,60 +85,95 @@ static void contract(void **state) {
 
 static void timed_without_data(void **state) {
     (void)state;
-    json_t *json = json_of("\"$TENFOLD\" train small.yaml --data none --steps 5 --threads 2 --json --quiet");
+    json_t *json =
+        test_shell_json("\"$TENFOLD\" train small.yaml --data none --steps 5 --threads 2 --json --quiet");
     assert_int_equal(json_integer_value(json_object_get(json, "steps")), 5);
     assert_int_equal(json_array_size(json_object_get(json, "epochs")), 0);
     has_pair(json, "macs_per_step");
     json_decref(json);
-    expect(2, "\"$TENFOLD\" train small.yaml --data none", "", "--steps N");
-    expect(2, "\"$TENFOLD\" train small.yaml --data data --threads 0", "", "--threads 0");
-    expect(2, "\"$TENFOLD\" train small.yaml --data data --epochs 0", "", "--epochs 0");
-    expect(2, "\"$TENFOLD\" train small.yaml --data none --steps 1 -o unused", "", "-o does nothing");
-    expect(2, "\"$TENFOLD\" train small.yaml --data none --steps 1 --epochs 2", "", "--epochs does nothing");
-    expect(2, "\"$TENFOLD\" train --case data -o unused", "", "-o does nothing with --case");
-    expect(2, "\"$TENFOLD\" train --generate unused -o other", "", "stands alone");
-    expect(2, "ls unused", "", "");
+    test_expect(2, "\"$TENFOLD\" train small.yaml --data none", "", "--steps N");
+    test_expect(2, "\"$TENFOLD\" train small.yaml --data data --threads 0", "", "--threads 0");
+    test_expect(2, "\"$TENFOLD\" train small.yaml --data data --epochs 0", "", "--epochs 0");
+    test_expect(2, "\"$TENFOLD\" train small.yaml --data none --steps 1 -o unused", "", "-o does nothing");
+    test_expect(2, "\"$TENFOLD\" train small.yaml --data none --steps 1 --epochs 2", "",
+                "--epochs does nothing");
+    test_expect(2, "\"$TENFOLD\" train --case data -o unused", "", "-o does nothing with --case");
+    test_expect(2, "\"$TENFOLD\" train --generate unused -o other", "", "stands alone");
+    test_expect(2, "ls unused", "", "");
 }
 
 /* Nothing that looks like a result. */
 static void learns_nothing(void **state) {
     (void)state;
-    expect(1,
-           "\"$TENFOLD\" train small.yaml --data data --learning-rate 1000 --schedule constant -o gone "
-           "--json --quiet; "
-           "status=$?; [ ! -e gone/weights.npz ] || exit 99; exit $status",
-           "", "diverges");
-    expect(1, "\"$TENFOLD\" train small.yaml --data data --epochs 1 --learning-rate 0.5 --quiet", "",
-           "learning rate below");
+    test_expect(1,
+                "\"$TENFOLD\" train small.yaml --data data --learning-rate 1000 --schedule constant -o gone "
+                "--json --quiet; "
+                "status=$?; [ ! -e gone/weights.npz ] || exit 99; exit $status",
+                "", "diverges");
+    test_expect(1, "\"$TENFOLD\" train small.yaml --data data --epochs 1 --learning-rate 0.5 --quiet", "",
+                "learning rate below");
 }
 
 /* Killed at any moment, resumed until it ends: the weights of a run that nobody disturbed. */
 static void killed(void **state) {
     (void)state;
-    expect(0,
-           "\"$TENFOLD\" train small.yaml --data data --epochs 6 -o whole --quiet >whole.txt && "
-           "for i in 1 2 3 4 5 6 7 8; do "
-           "timeout -s KILL 0.$((i * 3 + 10)) \"$TENFOLD\" train small.yaml --data data --epochs 6 -o cut "
-           "--resume "
-           "--quiet >cut.txt 2>cut.err; done; "
-           "\"$TENFOLD\" train small.yaml --data data --epochs 6 -o cut --resume --quiet >cut.txt && "
-           "cmp whole/weights.npz cut/weights.npz && cmp whole/weights.safetensors cut/weights.safetensors",
-           "", "");
+    test_expect(
+        0,
+        "\"$TENFOLD\" train small.yaml --data data --epochs 6 -o whole --quiet >whole.txt && "
+        "for i in 1 2 3 4 5 6 7 8; do "
+        "timeout -s KILL 0.$((i * 3 + 10)) \"$TENFOLD\" train small.yaml --data data --epochs 6 -o cut "
+        "--resume "
+        "--quiet >cut.txt 2>cut.err; done; "
+        "\"$TENFOLD\" train small.yaml --data data --epochs 6 -o cut --resume --quiet >cut.txt && "
+        "cmp whole/weights.npz cut/weights.npz && cmp whole/weights.safetensors cut/weights.safetensors",
+        "", "");
 }
 
 /* No room for a checkpoint: an error that names the file, and the earlier checkpoint stays. */
 static void full_disk(void **state) {
     (void)state;
-    expect(0,
-           "\"$TENFOLD\" train small.yaml --data data --epochs 1 -o full --quiet >first.txt && cp "
-           "full/checkpoint.npz kept",
-           "", "");
-    expect(3,
-           "(ulimit -f 8; trap '' XFSZ; exec \"$TENFOLD\" train small.yaml --data data --epochs 1 --seed 2 "
-           "-o full --quiet) "
-           ">second.txt",
-           "", "full/");
-    expect(0, "cmp kept full/checkpoint.npz", "", "");
+    test_expect(0,
+                "\"$TENFOLD\" train small.yaml --data data --epochs 1 -o full --quiet >first.txt && cp "
+                "full/checkpoint.npz kept",
+                "", "");
+    test_expect(
+        3,
+        "(ulimit -f 8; trap '' XFSZ; exec \"$TENFOLD\" train small.yaml --data data --epochs 1 --seed 2 "
+        "-o full --quiet) "
+        ">second.txt",
+        "", "full/");
+    test_expect(0, "cmp kept full/checkpoint.npz", "", "");
+}
+
+/* What --plot draws from: means of the losses of all steps, an epoch's mean that of the report; dev after each epoch. */
+static void losses_drawn(void **state) {
+    (void)state;
+    double step, loss, first, second, sum = 0, last = 0, reported = 0;
+    json_t *json = test_shell_json(
+        "\"$TENFOLD\" train small.yaml --data data --epochs 3 -o drawn --plot --format svg --json --quiet");
+    const json_t *epochs = json_object_get(json, "epochs"), *epoch;
+    size_t i;
+    json_array_foreach(epochs, i, epoch) reported += json_number_value(json_object_get(epoch, "loss")) * 120;
+    FILE *file = fopen(test_in_folder("drawn/figures/training.dat"), "r");
+    assert_non_null(file);
+    while (fscanf(file, " %lf %lf", &step, &loss) == 2 && step > last) {
+        sum += loss * (step - last);
+        last = step;
+        if (step == 360) break;
+    }
+    assert_true(last == 360 && fabs(sum / reported - 1) < 1e-6);
+    json_array_foreach(epochs, i, epoch) {
+        const json_t *dev = json_object_get(epoch, "dev");
+        assert_int_equal(fscanf(file, " %lf %lf %lf %lf", &step, &loss, &first, &second), 4);
+        assert_true(step == 120 * (double)(i + 1));
+        assert_true(fabs(loss / json_number_value(json_object_get(dev, "loss")) - 1) < 1e-6);
+        assert_true(fabs(first - 100 * json_number_value(json_object_get(dev, "intent_accuracy"))) < 1e-6);
+        assert_true(fabs(second - 100 * json_number_value(json_object_get(dev, "slot_accuracy"))) < 1e-6);
+    }
+    fclose(file);
+    json_decref(json);
+    test_expect(0, "grep -q '</svg>' drawn/figures/training.svg", "", "");
+    test_expect(2, "\"$TENFOLD\" train small.yaml --data data --plot", "", "--plot needs -o OUT");
 }
 
 /* Random letters cannot be told better than by chance, so nothing leaks from what comes; a period can. */
@@ -189,7 +191,7 @@ static void next_bytes(void **state) {
         snprintf(command, sizeof command,
                  "%s > text && \"$TENFOLD\" train byte-decoder --data text --epochs 2 --json --quiet",
                  texts[i].make);
-        json_t *json = json_of(command);
+        json_t *json = test_shell_json(command);
         const json_t *dev = json_object_get(json_array_get(json_object_get(json, "epochs"), 1), "dev");
         double perplexity = json_number_value(json_object_get(dev, "perplexity"));
         assert_true(perplexity >= texts[i].least && perplexity <= texts[i].most);
@@ -197,7 +199,7 @@ static void next_bytes(void **state) {
         assert_true(json_is_null(json_object_get(dev, "slot_f1")));
         json_decref(json);
     }
-    json_t *json = json_of("\"$TENFOLD\" train small.yaml --data data --epochs 1 --json --quiet");
+    json_t *json = test_shell_json("\"$TENFOLD\" train small.yaml --data data --epochs 1 --json --quiet");
     const json_t *dev = json_object_get(json_array_get(json_object_get(json, "epochs"), 0), "dev");
     assert_true(json_is_null(json_object_get(dev, "perplexity")));
     json_decref(json);
@@ -205,8 +207,10 @@ static void next_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contract), cmocka_unit_test(timed_without_data), cmocka_unit_test(learns_nothing),
-        cmocka_unit_test(killed),   cmocka_unit_test(full_disk),          cmocka_unit_test(next_bytes),
+        cmocka_unit_test(contract),       cmocka_unit_test(timed_without_data),
+        cmocka_unit_test(learns_nothing), cmocka_unit_test(killed),
+        cmocka_unit_test(full_disk),      cmocka_unit_test(next_bytes),
+        cmocka_unit_test(losses_drawn),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, test_folder_remove);
 }

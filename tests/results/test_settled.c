@@ -1,8 +1,12 @@
 /* How firmly accuracies settle a choice: against draws of this test's own, and where nothing is open. */
 #include "base/file.h"
 #include "base/random.h"
+#include "front/knee.h"
+#include "results/possible.h"
+#include "results/recommendation.h"
 #include "results/result.h"
 #include "results/settled.h"
+#include "search/evaluator.h"
 #include "support/folder.h"
 #include "support/shared.h"
 #include "support/status.h"
@@ -59,19 +63,115 @@ static void sweep(const char *name, unsigned seeds, double spread) {
     ok(tn_result_points(&result, &arena, &point, &error));
 }
 
+static void values_of(uint64_t id, tn_accuracy_value *value) {
+    size_t digit[TN_AXES_MOST];
+    for (size_t i = 0; i < result.space->choices.count; i++)
+        digit[i] = tn_choices_digit(&result.space->choices, id, i);
+    tn_accuracy_table_values(&result.space->accuracy_table, digit, value);
+}
+
+/* Designs that may be on the front, against the fronts of all designs of the space in each draw: what is listed has the
+ * probability that it has among all, and no more than a few likely ones are missed. */
+static void possible_designs_are_those_of_all_fronts(void **state) {
+    (void)state;
+    enum { DESIGNS = 432, DRAWS = TN_SETTLED_DRAWS };
+    static tn_point all[DESIGNS];
+    static tn_accuracy_value value[DESIGNS * TN_ACCURACY_CHOICES_MOST];
+    static double drawn[DESIGNS * DRAWS];
+    static size_t owner[DESIGNS];
+    size_t count = 0, combinations = 0, columns, expected = 0, found = 0, possible_count;
+    tn_possible *possible;
+    tn_evaluator *evaluator;
+    tn_evaluation *evaluation;
+    sweep("possible", 1, 0.004);
+    const tn_space *space = result.space;
+    columns = space->accuracy_table.columns;
+    assert_int_equal(space->choices.designs, DESIGNS);
+    ok(tn_evaluator_new(space, &evaluator, &error));
+    /* Combinations in the order of their first designs, as accuracies are drawn in it. */
+    for (uint64_t id = 0; id < DESIGNS; id++) {
+        uint64_t outer, inner;
+        uint32_t cause;
+        tn_evaluation one;
+        tn_accuracy_value *own = value + combinations * columns;
+        values_of(id, own);
+        size_t c = 0;
+        while (memcmp(value + c * columns, own, columns * sizeof *own) != 0) c++;
+        combinations += c == combinations;
+        tn_space_split(space, id, &outer, &inner);
+        ok(tn_evaluate(evaluator, outer, inner, &one, &cause, &error));
+        if (cause != TN_CAUSE_NONE) continue;
+        tn_space_point(space, &one, id, &all[count]);
+        owner[count++] = c;
+    }
+    ok(tn_draw_accuracies(&space->accuracy_table, value, combinations, drawn, &arena, &error));
+    ok(TN_NEW(&arena, result.front_count, &evaluation, &error));
+    for (size_t i = 0; i < result.front_count; i++)
+        ok(tn_evaluate_design(evaluator, point[i].id, &evaluation[i], &error));
+    ok(tn_possible_designs(space, point, evaluation, result.front_count, 2, &arena, &possible,
+                           &possible_count, &error));
+    assert_true(possible_count > result.front_count);
+    for (size_t i = 0; i < count; i++) {
+        double share = 0;
+        for (size_t k = 0; k < DRAWS; k++) {
+            bool beaten = false;
+            for (size_t j = 0; j < count && !beaten; j++) {
+                bool worse = j == i, better = false;
+                double gain = drawn[owner[j] * DRAWS + k] - drawn[owner[i] * DRAWS + k];
+                for (size_t o = 0; o + 1 < space->objectives; o++) { /* accuracy is the last */
+                    worse |= all[j].value[o] > all[i].value[o];
+                    better |= all[j].value[o] < all[i].value[o];
+                }
+                worse |= gain < 0;
+                better |= gain > 0 || all[j].id < all[i].id;
+                beaten = !worse && better;
+            }
+            share += !beaten;
+        }
+        share /= DRAWS;
+        size_t place = 0;
+        while (place < possible_count && possible[place].id != all[i].id) place++;
+        expected += share >= tn_possible_least;
+        if (place == possible_count) continue;
+        found += share >= tn_possible_least;
+        if (fabs(share - possible[place].probability) > 0.05)
+            fail_msg("design %d: %g, of all designs %g", (int)all[i].id, possible[place].probability, share);
+    }
+    assert_true(expected > result.front_count / 2 && found >= 0.95 * expected);
+    tn_evaluator_free(evaluator);
+}
+
+/* The small changes of the question have accuracies lower and higher by a deviation among them. */
+static void robustness_has_accuracy(void **state) {
+    (void)state;
+    tn_robustness told;
+    uint64_t *id;
+    size_t found = 0;
+    sweep("firm", 1, 0.004);
+    size_t count = result.front_count, last = result.space->objectives - 1;
+    assert_string_equal(result.space->objective[last]->name, "accuracy");
+    ok(TN_NEW(&arena, count, &id, &error));
+    for (size_t i = 0; i < count; i++) id[i] = point[i].id;
+    ok(tn_robustness_of(result.space, id, count, result.recommended[0].id, &arena, &told, &error));
+    assert_int_equal(told.changes, 10);
+    for (size_t i = 0; i < told.changes; i++) {
+        if (strncmp(told.change[i].change, "accuracies", 10) != 0) continue;
+        double sign = strstr(told.change[i].change, "higher") ? 1 : -1;
+        for (size_t k = 0; k < count; k++)
+            point[k].value[last] = -(tn_result_value(&result.front[k], "accuracy") +
+                                     sign * tn_result_value(&result.front[k], "accuracy_deviation"));
+        assert_int_equal(told.change[i].design, point[tn_knee(point, count, last + 1)].id);
+        found++;
+    }
+    assert_int_equal(found, 2);
+}
+
 static size_t most_accurate(const tn_point *this_point, size_t count, size_t objectives, void *user) {
     size_t best = 0;
     (void)user;
     for (size_t i = 1; i < count; i++)
         if (this_point[i].value[objectives - 1] < this_point[best].value[objectives - 1]) best = i;
     return best;
-}
-
-static void values_of(uint64_t id, tn_accuracy_value *value) {
-    size_t digit[TN_AXES_MOST];
-    for (size_t i = 0; i < result.space->choices.count; i++)
-        digit[i] = tn_choices_digit(&result.space->choices, id, i);
-    tn_accuracy_table_values(&result.space->accuracy_table, digit, value);
 }
 
 /* Folding and rank, of which the most accurate design is chosen. */
@@ -159,8 +259,8 @@ static void nothing_is_asked_without_the_objective(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_are_those_of_other_draws),
-        cmocka_unit_test(seeds_settle),
+        cmocka_unit_test(shares_are_those_of_other_draws),          cmocka_unit_test(seeds_settle),
+        cmocka_unit_test(possible_designs_are_those_of_all_fronts), cmocka_unit_test(robustness_has_accuracy),
         cmocka_unit_test(nothing_is_asked_without_the_objective),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,5 +1,7 @@
 #include "support/program.h"
 
+#include "support/folder.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,6 +96,31 @@ test_run test_shell(const char *command) {
     setenv("TENFOLD", TEST_PROGRAM, 1);
     char *const arguments[] = {(char *)"/bin/sh", (char *)"-c", (char *)command, NULL};
     return run(arguments);
+}
+
+static test_run shell_in_folder(const char *command) {
+    char text[4096];
+    int length = snprintf(text, sizeof text, "cd %s && { %s; }", test_in_folder(""), command);
+    assert_true(length > 0 && (size_t)length < sizeof text);
+    return test_shell(text);
+}
+
+void test_expect(int status, const char *command, const char *in_out, const char *in_err) {
+    test_run result = shell_in_folder(command);
+    if (result.status != status) fail_msg("%s: %d: %s", command, result.status, result.err);
+    if (*in_out && !strstr(result.out, in_out)) fail_msg("%s: %s is not in %s", command, in_out, result.out);
+    if (*in_err && !strstr(result.err, in_err)) fail_msg("%s: %s is not in %s", command, in_err, result.err);
+    test_run_free(&result);
+}
+
+json_t *test_shell_json(const char *command) {
+    json_error_t where;
+    test_run result = shell_in_folder(command);
+    if (result.status != 0) fail_msg("%s: %d: %s", command, result.status, result.err);
+    json_t *json = json_loads(result.out, 0, &where);
+    if (!json) fail_msg("%s: %s", command, where.text);
+    test_run_free(&result);
+    return json;
 }
 
 void test_run_free(test_run *result) {

@@ -15,6 +15,10 @@ test_run test_program(const char *first, ...) __attribute__((sentinel));
 json_t *test_program_json(int status, const char *first, ...) __attribute__((sentinel));
 /* For shapes that need a shell (pipes, ulimit): "$TENFOLD" in `command` is the program. */
 test_run test_shell(const char *command);
+/* The same in the test's folder (support/folder.h): fails unless it ends with `status`, and what it prints has both texts; */
+void test_expect(int status, const char *command, const char *in_out, const char *in_err);
+/* unless it ends well and prints JSON (decref it). */
+json_t *test_shell_json(const char *command);
 void test_run_free(test_run *run);
 
 #endif

@@ -3,6 +3,7 @@
  * The loss is that of plain loops over the formulas, the gradients are finite differences of the loss, and multiply-adds
  * and live elements are as predicted. */
 #include "support/folder.h"
+#include "support/trained_formulas.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,10 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/initial.h"
-#include "train/trainer.h"
-
-enum { WORDS = 11, WIDTH = 12, HEADS = 4, SHARED = 2, DEPTH = 6, INNER = 10, TOKENS = 5, VALUES_MOST = 512 };
+enum { WORDS = 11, WIDTH = 12, HEADS = 4, SHARED = 2, DEPTH = 6, INNER = 10, TOKENS = 5 };
 static const double BASE = 100, EPSILON = 1e-5;
 
 static const char model_text[] =
@@ -48,24 +46,9 @@ static const uint32_t token[TOKENS] = {3, 7, 3, 0, 10};
 static const int32_t label[TOKENS] = {7, 3, 0, 10, 2};
 
 static tn_trainer *trainer_of(const char *const *set, size_t sets, tn_arena *arena) {
-    const char *path = test_in_folder("decoder.yaml");
-    FILE *file = fopen(path, "w");
-    tn_model *model;
-    tn_trainer *trainer = NULL;
-    static tn_train_settings settings;
-    tn_error error = {0};
-    assert_non_null(file);
-    fputs(model_text, file);
-    assert_int_equal(fclose(file), 0);
-    if (tn_model_load(path, set, sets, arena, &model, &error) != TN_OK ||
-        tn_train_settings_decode(tn_model_training(model), arena, &settings, NULL) != TN_OK ||
-        tn_trainer_new(model, &settings, TN_FLOAT64, &trainer, &error) != TN_OK)
-        fail_msg("%s", error.message);
-    settings.layer_norm_epsilon = EPSILON;
-    assert_int_equal(tn_initialise(trainer, &settings, NULL), TN_OK);
+    tn_trainer *trainer = test_trainer(model_text, set, sets, TN_FLOAT64, arena);
     for (size_t i = 0; i < tn_trainer_parameters(trainer); i++) {
         const tn_train_parameter *p = tn_trainer_parameter(trainer, i);
-        assert_true(p->elements <= VALUES_MOST);
         for (uint64_t k = 0; k < p->elements; k++)
             ((double *)p->values)[k] =
                 0.5 * sin(0.9 * (double)k + (double)i) + (strstr(p->name, "scale") ? 1 : 0);
@@ -73,21 +56,7 @@ static tn_trainer *trainer_of(const char *const *set, size_t sets, tn_arena *are
     return trainer;
 }
 
-static const double *values_of(const tn_trainer *t, const char *name) {
-    for (size_t i = 0; i < tn_trainer_parameters(t); i++)
-        if (strcmp(tn_trainer_parameter(t, i)->name, name) == 0) return tn_trainer_parameter(t, i)->values;
-    fail_msg("no parameter %s", name);
-    return NULL;
-}
-
 /* ---- the formulas, a token and a head at a time ---- */
-
-static void multiply(const double *w, const double *x, int rows, int columns, double *y) {
-    for (int i = 0; i < rows; i++) {
-        y[i] = 0;
-        for (int j = 0; j < columns; j++) y[i] += w[i * columns + j] * x[j];
-    }
-}
 
 /* As complex numbers: (a + i b) exp(i angle). */
 static void turn(double *head, int position) {
@@ -125,16 +94,16 @@ static void attend(double query[TOKENS][HEADS * DEPTH], double key[TOKENS][SHARE
 
 static void feed(const tn_trainer *t, double *x) {
     double gate[INNER], up[INNER], down[WIDTH];
-    multiply(values_of(t, "gate.weight"), x, INNER, WIDTH, gate);
-    multiply(values_of(t, "up.weight"), x, INNER, WIDTH, up);
+    test_affine(test_parameter(t, "gate.weight"), NULL, x, INNER, WIDTH, gate);
+    test_affine(test_parameter(t, "up.weight"), NULL, x, INNER, WIDTH, up);
     for (int i = 0; i < INNER; i++) gate[i] = up[i] * gate[i] * 0.5 * (1 + tanh(gate[i] / 2)); /* a sigmoid */
-    multiply(values_of(t, "down.weight"), gate, WIDTH, INNER, down);
+    test_affine(test_parameter(t, "down.weight"), NULL, gate, WIDTH, INNER, down);
     for (int i = 0; i < WIDTH; i++) x[i] += down[i];
 }
 
 static double loss_at(const tn_trainer *t, const double *x, int count) {
     double logit[WORDS], sum = 0;
-    multiply(values_of(t, "head.weight"), x, WORDS, WIDTH, logit);
+    test_affine(test_parameter(t, "head.weight"), NULL, x, WORDS, WIDTH, logit);
     for (int i = 0; i < WORDS; i++) sum += exp(logit[i]);
     return log(sum) - logit[count];
 }
@@ -142,19 +111,19 @@ static double loss_at(const tn_trainer *t, const double *x, int count) {
 /* The mean over the tokens. */
 static double reference_loss(const tn_trainer *t) {
     double query[TOKENS][HEADS * DEPTH], key[TOKENS][SHARED * DEPTH], value[TOKENS][SHARED * DEPTH], loss = 0;
-    const double *table = values_of(t, "embedding.weight"), *scale = values_of(t, "norm.scale"),
-                 *bias = values_of(t, "query.bias");
+    const double *table = test_parameter(t, "embedding.weight"), *scale = test_parameter(t, "norm.scale"),
+                 *bias = test_parameter(t, "query.bias");
     for (int p = 0; p < TOKENS; p++) {
         const double *x = table + token[p] * WIDTH;
         double square = 0, y[WIDTH];
         for (int i = 0; i < WIDTH; i++) square += x[i] * x[i];
         for (int i = 0; i < WIDTH; i++) y[i] = scale[i] * x[i] / sqrt(square / WIDTH + EPSILON);
-        multiply(values_of(t, "query.weight"), y, HEADS * DEPTH, WIDTH, query[p]);
+        test_affine(test_parameter(t, "query.weight"), NULL, y, HEADS * DEPTH, WIDTH, query[p]);
         for (int i = 0; i < HEADS * DEPTH; i++) query[p][i] += bias[i];
-        multiply(values_of(t, "key.weight"), y, SHARED * DEPTH, WIDTH, key[p]);
-        multiply(values_of(t, "value.weight"), y, SHARED * DEPTH, WIDTH, value[p]);
+        test_affine(test_parameter(t, "key.weight"), NULL, y, SHARED * DEPTH, WIDTH, key[p]);
+        test_affine(test_parameter(t, "value.weight"), NULL, y, SHARED * DEPTH, WIDTH, value[p]);
         for (int h = 0; h < HEADS; h++) {
-            norm_head(&query[p][h * DEPTH], values_of(t, "query-norm.scale"));
+            norm_head(&query[p][h * DEPTH], test_parameter(t, "query-norm.scale"));
             turn(&query[p][h * DEPTH], p);
         }
         for (int h = 0; h < SHARED; h++) turn(&key[p][h * DEPTH], p);
@@ -162,7 +131,7 @@ static double reference_loss(const tn_trainer *t) {
     for (int p = 0; p < TOKENS; p++) {
         double seen[HEADS * DEPTH], x[WIDTH];
         attend(query, key, value, p, seen);
-        multiply(values_of(t, "output.weight"), seen, WIDTH, HEADS * DEPTH, x);
+        test_affine(test_parameter(t, "output.weight"), NULL, seen, WIDTH, HEADS * DEPTH, x);
         for (int i = 0; i < WIDTH; i++) x[i] += table[token[p] * WIDTH + i];
         feed(t, x);
         loss += loss_at(t, x, label[p]) / TOKENS;
@@ -170,64 +139,26 @@ static double reference_loss(const tn_trainer *t) {
     return loss;
 }
 
-/* ---- the step ---- */
-
-static double step(tn_trainer *t, double rate) {
-    const tn_example example = {.tokens = TOKENS, .token = token, .slot = label, .intent = -1};
-    tn_step_result result = {0};
-    assert_int_equal(tn_trainer_step(t, &example, 1, false, rate, &result, NULL), TN_OK);
-    assert_int_equal(result.macs, result.macs_predicted);
-    assert_int_equal(result.peak_elements, result.peak_elements_predicted);
-    return result.loss;
-}
+static const test_formulas formulas = {token, label, TOKENS, reference_loss};
 
 static void loss_is_that_of_the_formulas(void **state) {
     (void)state;
     tn_arena arena = {0};
     tn_trainer *t = trainer_of(NULL, 0, &arena);
-    double expected = reference_loss(t), ours = step(t, 0);
+    double expected = reference_loss(t), ours = test_step(t, &formulas, 0);
     if (fabs(ours / expected - 1) > 1e-13) fail_msg("%.17g, not %.17g", ours, expected);
     tn_trainer_free(t);
     tn_arena_free(&arena);
 }
 
-/* One step of rate 1 moves a weight by its gradient. */
 static void gradients_are_differences(void **state) {
     (void)state;
     static const char *const sets[] = {"update.when=end", "activations.policy=recompute-layers",
                                        "update.when=write-back"};
-    enum { PARAMETERS = 12 };
-    static double gradient[PARAMETERS][VALUES_MOST];
     for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
         tn_arena arena = {0};
         tn_trainer *t = trainer_of(&sets[s], 1, &arena);
-        assert_int_equal(tn_trainer_parameters(t), PARAMETERS);
-        for (size_t i = 0; i < PARAMETERS; i++)
-            memcpy(gradient[i], tn_trainer_parameter(t, i)->values,
-                   tn_trainer_parameter(t, i)->elements * sizeof(double));
-        step(t, 1);
-        for (size_t i = 0; i < PARAMETERS; i++) {
-            double *now = tn_trainer_parameter(t, i)->values;
-            for (uint64_t k = 0; k < tn_trainer_parameter(t, i)->elements; k++) {
-                double before = gradient[i][k];
-                gradient[i][k] -= now[k];
-                now[k] = before;
-            }
-        }
-        for (size_t i = 0; i < PARAMETERS; i++) {
-            const tn_train_parameter *p = tn_trainer_parameter(t, i);
-            for (uint64_t k = 0; k < p->elements; k++) {
-                const double small = 1e-5;
-                double *element = (double *)p->values + k, was = *element;
-                *element = was + small;
-                double above = reference_loss(t);
-                *element = was - small;
-                double slope = (above - reference_loss(t)) / (2 * small);
-                *element = was;
-                if (fabs(slope - gradient[i][k]) > 1e-8)
-                    fail_msg("%s[%d]: %.12g, not %.12g", p->name, (int)k, gradient[i][k], slope);
-            }
-        }
+        test_gradients(t, &formulas, sets[s]);
         tn_trainer_free(t);
         tn_arena_free(&arena);
     }

@@ -1,0 +1,33 @@
+/* Designs that may be on the front of a space whose accuracies are known with a deviation: those of the front by mean accuracies,
+ * and others that lie behind it for an accuracy that may well be higher.
+ *
+ * Accuracies are drawn from their model (results/settled.h), one for all designs that learn alike; a design's probability is the
+ * share of the draws in which no other of those looked at dominates it. Looked at are the front and all that differ from one of its
+ * designs in folding, rank and whatever else is learned alone, in a way that the draws do not tell apart for sure.
+ */
+#ifndef TN_RESULTS_POSSIBLE_H
+#define TN_RESULTS_POSSIBLE_H
+
+#include "base/memory.h"
+#include "front/archive.h"
+#include "space/space.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tn_possible {
+    uint64_t id;
+    double probability; /* of being on the front */
+    bool on_front; /* it is by mean accuracies; others have a probability of at least tn_possible_least */
+    tn_evaluation evaluation;
+} tn_possible;
+
+extern const double tn_possible_least;
+
+/* By ascending id, in the arena, from the front and its evaluations. *count = 0: accuracy is no objective, or nothing is known
+ * of it, or the space is vast. threads 0: as many as there are. */
+tn_status tn_possible_designs(const tn_space *space, const tn_point *front, const tn_evaluation *evaluation,
+                              size_t front_count, unsigned threads, tn_arena *arena, tn_possible **possible,
+                              size_t *count, tn_error *error);
+
+#endif
