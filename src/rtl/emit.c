@@ -74,11 +74,10 @@ static void put_memory(const tn_rtl_engine *engine, uint32_t first, uint32_t end
                      "),\n    .q(data[%" PRIu32 "*BANKS*WORD*32+:%" PRIu32 "*BANKS*WORD*32]),\n    .write(",
                      first, forms);
     put_by_form(engine, first, end, out, put_writes);
-    tn_buffer_format(
-        out,
-        "), .write_address, .d(write_data)\n`ifndef SYNTHESIS\n    , .check, .wrong(wrong_of[%" PRIu32
-        "])\n`endif\n);\n",
-        first);
+    tn_buffer_format(out,
+                     "), .write_address, .d(write_data)\n`ifndef SYNTHESIS\n    , .check, .restore, "
+                     ".wrong(wrong_of[%" PRIu32 "])\n`endif\n);\n",
+                     first);
     if (forms == 1) return;
     tn_buffer_text(out, "`ifndef SYNTHESIS\n");
     for (uint32_t f = first + 1; f < end; f++)
@@ -376,6 +375,17 @@ tn_status tn_rtl_columns_find(const tn_rtl_engine *engine, tn_arena *arena, tn_r
     return TN_OK;
 }
 
+/* Behind an operation's bits what it is, as the reader of a hex file skips it. */
+static void put_step_name(const tn_rtl_engine *engine, uint32_t i, tn_buffer *out) {
+    const bool end = i == engine->design->operations;
+    tn_buffer_format(out, " // %" PRIu32 " %s", i, end ? "end" : engine->design->operation[i].name);
+    if (!end && engine->step[i].pass) {
+        tn_buffer_text(out, " ");
+        tn_circuit_name(&engine->circuit[engine->step[i].circuit], out);
+    }
+    tn_buffer_text(out, "\n");
+}
+
 void tn_rtl_engine_program(const tn_rtl_engine *engine, const tn_rtl_columns *columns, tn_buffer *out) {
     field list[FIELDS];
     list_fields(engine, list);
@@ -394,22 +404,30 @@ void tn_rtl_engine_program(const tn_rtl_engine *engine, const tn_rtl_columns *co
         }
         tn_free(all.byte);
         tn_rtl_bits_hex(&stored, out);
-        tn_buffer_text(out, "\n");
+        put_step_name(engine, i, out);
     }
 }
 
-void tn_rtl_engine_descriptor(const tn_rtl_columns *columns, tn_buffer *out) {
-    enum { A_LINE = 16 };
-    tn_buffer_text(out,
-                   "// The descriptor from the bits of it that the program's memory holds.\nassign d = {");
-    for (uint64_t b = columns->bits; b-- > 0;) {
-        const uint32_t owner = columns->number[b];
-        if (owner == TN_RTL_ALWAYS_ZERO || owner == TN_RTL_ALWAYS_ONE)
-            tn_buffer_text(out, owner == TN_RTL_ALWAYS_ONE ? "1'b1" : "1'b0");
-        else
-            tn_buffer_format(out, "stored[%" PRIu32 "]", owner);
-        tn_buffer_text(out, b == 0 ? "};\n" : b % A_LINE == 0 ? ",\n    " : ", ");
-    }
+/* Field by field, each value from its highest bit down. */
+void tn_rtl_engine_descriptor(const tn_rtl_engine *engine, const tn_rtl_columns *columns, tn_buffer *out) {
+    field list[FIELDS];
+    uint64_t begin = 0;
+    list_fields(engine, list);
+    tn_buffer_text(out, "// The descriptor's fields from the bits of it that the program's memory holds.\n");
+    for (const field *f = list; f->name; f++)
+        for (uint64_t i = 0; i < f->count; i++, begin += f->width) {
+            tn_buffer_format(out, "assign d[F_%s", f->name);
+            if (f->count > 1) tn_buffer_format(out, "+%" PRIu64, i * f->width);
+            tn_buffer_format(out, "+:%" PRIu64 "] = {", f->width);
+            for (uint64_t b = begin + f->width; b-- > begin;) {
+                const uint32_t owner = columns->number[b];
+                if (owner == TN_RTL_ALWAYS_ZERO || owner == TN_RTL_ALWAYS_ONE)
+                    tn_buffer_text(out, owner == TN_RTL_ALWAYS_ONE ? "1'b1" : "1'b0");
+                else
+                    tn_buffer_format(out, "stored[%" PRIu32 "]", owner);
+                tn_buffer_text(out, b == begin ? "};\n" : ", ");
+            }
+        }
 }
 
 /* ---- engine.svh ---- */
@@ -548,7 +566,8 @@ void tn_rtl_engine_header(const tn_rtl_engine *engine, const tn_rtl_columns *col
     tn_buffer_text(out, "// Where the fields of a descriptor begin.\n");
     uint64_t index = 0;
     for (const field *f = list; f->name; f++) {
-        tn_buffer_format(out, "localparam int F_%s = %" PRIu64 ";\n", f->name, index);
+        if (f->count > 0 || f->value == rate_bits) /* which an engine without updates names, too */
+            tn_buffer_format(out, "localparam int F_%s = %" PRIu64 ";\n", f->name, index);
         index += f->width * f->count;
     }
     put_number(out, "DESCRIPTOR", index);

@@ -98,7 +98,7 @@ tn_status tn_rtl_columns_find(const tn_rtl_engine *engine, tn_arena *arena, tn_r
 void tn_rtl_engine_header(const tn_rtl_engine *engine, const tn_rtl_columns *columns, tn_buffer *out);
 void tn_rtl_engine_patterns(const tn_rtl_engine *engine, tn_buffer *out);
 void tn_rtl_engine_memories(const tn_rtl_engine *engine, tn_buffer *out);
-void tn_rtl_engine_descriptor(const tn_rtl_columns *columns, tn_buffer *out);
+void tn_rtl_engine_descriptor(const tn_rtl_engine *engine, const tn_rtl_columns *columns, tn_buffer *out);
 void tn_rtl_engine_program(const tn_rtl_engine *engine, const tn_rtl_columns *columns, tn_buffer *out);
 
 /* Elements (of the result: lanes) that the port's lane (element) `output` is ever taken from. */

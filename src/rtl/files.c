@@ -142,11 +142,12 @@ tn_status tn_rtl_vector_files_read(const tn_rtl_engine *engine, const char *fold
     return TN_OK;
 }
 
-static const char *const templates[] = {
-    "fields.svh",  "fp32.c",       "pipe.sv",      "delay.sv",    "fp32_pack.sv", "fp32_multiply.sv",
-    "fp32_add.sv", "bank.sv",      "memory.sv",    "odometer.sv", "addresses.sv", "turn.sv",
-    "lanes.sv",    "read_port.sv", "dot_lanes.sv", "engine.sv",   "testbench.sv", "Makefile",
-    NULL};
+static const char *const templates[] = {"fields.svh", "fp32.c",       "pipe.sv",          "delay.sv",
+                                        "flags.sv",   "fp32_pack.sv", "fp32_multiply.sv", "fp32_add.sv",
+                                        "bank.sv",    "memory.sv",    "odometer.sv",      "addresses.sv",
+                                        "turn.sv",    "lanes.sv",     "read_port.sv",     "dot_lanes.sv",
+                                        "engine.sv",  "testbench.sv", "Makefile",         "waivers.vlt",
+                                        NULL};
 
 static const char *const pass_templates[] = {"passes.svh",
                                              "taps.sv",
@@ -223,17 +224,26 @@ static tn_status put_testbench(const writer *output, const tn_rtl_engine *engine
     tn_buffer text = {0};
     tn_buffer_format(&text,
                      "localparam int RUNS = %" PRIu32 ";\n"
+                     "localparam int OPERATIONS = %" PRIu32 ";\n"
                      "localparam longint ELEMENTS = %" PRIu64 ";\n"
                      "localparam longint CYCLES = %" PRIu64 ";\n"
                      "localparam longint CYCLES_MOST = %" PRIu64 ";\n"
                      "localparam longint REPORT = %" PRIu64 ";\n"
                      "localparam int MEMORIES = %" PRIu32 ";\n"
                      "localparam logic [8*MEMORIES-1:0] LAST_BANK = ",
-                     runs, elements, cycles, 2 * cycles + 1000 * runs + 1000,
+                     runs, engine->design->operations, elements, cycles, 2 * cycles + 1000 * runs + 1000,
                      cycles < 100000 ? 1000 : cycles / 100, engine->forms);
     tn_rtl_bits_literal(&last, &text);
     tn_buffer_text(&text, ";\n");
     return put_buffer(output, "testbench.svh", &text);
+}
+
+/* What the testbench compares the cycles of operations with. */
+static tn_status put_cycles(const writer *output, const tn_rtl_engine *engine) {
+    tn_buffer text = {0};
+    for (uint32_t i = 0; i < engine->design->operations; i++)
+        tn_buffer_format(&text, "%08" PRIx64 "\n", engine->step[i].cycles);
+    return put_buffer(output, "cycles.hex", &text);
 }
 
 /* The sources of a list that are modules, once each. */
@@ -274,12 +284,13 @@ static tn_status put_all(const writer *output, const tn_rtl_engine *engine, cons
     TN_TRY(put_buffer(output, "patterns.sv", &patterns));
     tn_rtl_engine_memories(engine, &memories);
     TN_TRY(put_buffer(output, "memories.svh", &memories));
-    tn_rtl_engine_descriptor(&columns, &descriptor);
+    tn_rtl_engine_descriptor(engine, &columns, &descriptor);
     TN_TRY(put_buffer(output, "descriptor.svh", &descriptor));
     tn_rtl_engine_program(engine, &columns, &program);
     TN_TRY(put_buffer(output, "program.hex", &program));
     TN_TRY(put_images(output, engine, begin, "hex"));
     TN_TRY(put_images(output, engine, end, "expected"));
+    TN_TRY(put_cycles(output, engine));
     return put_testbench(output, engine, runs);
 }
 

@@ -74,12 +74,10 @@ module fp32_exponential #(
   wire [9:0] exponent5 = k5 + 10'd126 - {9'b0, below5};
   wire [32:0] packed5 = {exponent5, 23'b0} + {8'b0, normal5[31:7]} + {32'b0, normal5[6]};
   logic [31:0] result;
-  always_comb begin
-    if (nan5) result = 32'h7fc00000;
-    else if (large5) result = minus5 ? 32'b0 : 32'h7f800000;
-    else if (packed5[32] || packed5[31:23] == 0) result = 32'b0;
-    else if (packed5[31:23] >= 9'd255) result = 32'h7f800000;
-    else result = packed5[31:0];
-  end
+  assign result = nan5 ? 32'h7fc00000
+                : large5 ? (minus5 ? 32'b0 : 32'h7f800000)
+                : packed5[32] || packed5[31:23] == 0 ? 32'b0
+                : packed5[31:23] >= 9'd255 ? 32'h7f800000
+                : packed5[31:0];
   delay #(.WIDTH(32), .CYCLES(TAIL)) last (.clk, .d(result), .q(y));
 endmodule

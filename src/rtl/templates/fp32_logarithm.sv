@@ -74,12 +74,10 @@ module fp32_logarithm #(
   wire [63:0] normal5 = magnitude5 << (6'd63 - top5);
   wire [31:0] packed5 = {1'b0, {2'b0, top5} + 8'd90, 23'b0} + {8'b0, normal5[63:40]} + {31'b0, normal5[39]};
   logic [31:0] result;
-  always_comb begin
-    if (nan5) result = 32'h7fc00000;
-    else if (zero5) result = 32'hff800000;
-    else if (huge5) result = 32'h7f800000;
-    else if (magnitude5 == 0) result = 32'b0;
-    else result = {minus5, packed5[30:0]};
-  end
+  assign result = nan5 ? 32'h7fc00000
+                : zero5 ? 32'hff800000
+                : huge5 ? 32'h7f800000
+                : magnitude5 == 0 ? 32'b0
+                : {minus5, packed5[30:0]};
   delay #(.WIDTH(32), .CYCLES(TAIL)) last (.clk, .d(result), .q(y));
 endmodule

@@ -12,6 +12,7 @@
   end
   localparam int IN_SAMPLES = $clog2(SAMPLES * SAMPLE_WORDS + 1);
   localparam int IN_LABELS = $clog2(SAMPLES * SAMPLE_LABELS + 1);
+  localparam int IN_LABEL = SAMPLES * SAMPLE_LABELS > 1 ? $clog2(SAMPLES * SAMPLE_LABELS) : 1;
   logic [IN_SAMPLES-1:0] first_word;
   logic [IN_LABELS-1:0] first_label;
   always_ff @(posedge clk)
@@ -58,7 +59,7 @@
   extra_blocks of_extra (.block(extra_block), .first(extra_first), .phases(extra_phases));
   read_port #(.MEMORIES(MEMORIES), .MEMORY(MEMORY), .BANKS(BANKS), .WORD(WORD), .ADDRESS(ADDRESS), .ROTATE(ROTATE),
               .INSIDE(INSIDE), .CHOICE(CHOICE), .MASK(MEMORY_MASK), .TOP(MEMORY_TOP)) extra (
-      .clk, .valid(run && real_tile && phase < extra_phases && reads_extra), .first(phase == 0),
+      .clk, .reset, .valid(run && real_tile && phase < extra_phases && reads_extra), .first(phase == 0),
       .choice(extra_first + CHOICE'(phase)), .memory(extra_memory),
       .base(d[F_EXTRA_BASE+:ADDRESS] + tile_address[3*ADDRESS+:ADDRESS] + group_address[3*ADDRESS+:ADDRESS]),
       .rotation(field_add(tile_rotation[3*ROTATE+:ROTATE], group_rotation[3*ROTATE+:ROTATE], extra_top)),
@@ -82,9 +83,10 @@
   logic [ROW-1:0] trip_row, read_row;
   logic [IN_LABELS-1:0] read_label;
   logic [GOES-1:0] trip_goes;
-  delay #(.WIDTH(3 + SLOT + ADDRESS + GOES), .CYCLES(4)) to_unit (
-      .clk, .d({fire && real_tile && pass, first_group, last_group, slot[SLOT-1:0], column_number, goes}),
-      .q({trip_valid, trip_first, trip_last, trip_slot, trip_column, trip_goes}));
+  flags #(.WIDTH(1), .CYCLES(4)) to_unit (.clk, .reset, .d(fire && real_tile && pass), .q(trip_valid));
+  delay #(.WIDTH(2 + SLOT + ADDRESS + GOES), .CYCLES(4)) beside_unit (
+      .clk, .d({first_group, last_group, slot[SLOT-1:0], column_number, goes}),
+      .q({trip_first, trip_last, trip_slot, trip_column, trip_goes}));
   delay #(.WIDTH(ROW + IN_LABELS), .CYCLES(3)) to_scalars (
       .clk, .d({d[F_FIRST_ROW+:ROW] + ROW'(row_number),
                 first_label + IN_LABELS'(d[F_FIRST_LABEL+:LABEL]) + IN_LABELS'(row_number)}),
@@ -97,7 +99,7 @@
   logic [63:0] label;
   always_ff @(posedge clk) begin
     trip_row <= read_row;
-    label <= labels[read_label];
+    label <= labels[IN_LABEL'(read_label)];
   end
 `ifndef SYNTHESIS
   int unsigned wrong_scalar[4];
@@ -106,10 +108,10 @@
   generate
   for (genvar i = 0; i < 4; i++) begin : g_scalar
     bank #(.ELEMENTS(1), .DEPTH(SCALAR_ROWS), .ADDRESS(ROW), .STYLE("auto"), .NAME({"scalars", 8'(48 + i)})) store (
-        .clk, .read(1'b1), .read_address(read_row), .q(scalars[i*32+:32]), .write(scalar_write[i]),
+        .clk, .read(1'b1), .read_address(read_row), .q(scalars[i*32+:32]), .write(scalar_write[i] && !reset),
         .write_address(scalar_row[i*ROW+:ROW]), .d(scalar_d[i*32+:32])
 `ifndef SYNTHESIS
-        , .check, .wrong(wrong_scalar[i])
+        , .check, .restore, .wrong(wrong_scalar[i])
 `endif
     );
   end
@@ -120,7 +122,7 @@
   vector_unit #(.LANES(VECTOR), .PASS(PASS), .ADD(ADD), .COMPARE(COMPARE), .DEPTH_MOST(DEPTH_MOST), .DEPTH(DEPTH),
                 .OPEN(OPEN), .SLOT(SLOT), .COLUMN(ADDRESS), .ROW(ROW), .GOES(GOES), .SUMS(SUMS), .SECOND(SECOND),
                 .GREATEST(GREATEST)) unit (
-      .clk, .clear(state == LOAD), .pass(d[F_PASS+:PASS]), .depth(d[F_DEPTH+:DEPTH]), .streams, .of_rows(d[F_OF_ROWS]),
+      .clk, .reset, .clear(load), .pass(d[F_PASS+:PASS]), .depth(d[F_DEPTH+:DEPTH]), .streams, .of_rows(d[F_OF_ROWS]),
       .sums(d[F_SUMS]), .by_column(d[F_BY_COLUMN]), .greatest(d[F_GREATEST]), .scalar(d[F_SCALAR+:8]),
       .has(d[F_HAS+:4]), .k0(d[F_K+:32]), .k1(d[F_K+32+:32]), .limit,
       .valid(trip_valid), .first(trip_first), .last(trip_last), .slot(trip_slot), .column(trip_column), .row(trip_row),
