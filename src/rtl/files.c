@@ -234,7 +234,14 @@ static tn_status put_testbench(const writer *output, const tn_rtl_engine *engine
                      runs, engine->design->operations, elements, cycles, 2 * cycles + 1000 * runs + 1000,
                      cycles < 100000 ? 1000 : cycles / 100, engine->forms);
     tn_rtl_bits_literal(&last, &text);
-    tn_buffer_text(&text, ";\n");
+    const tn_rtl_design *design = engine->design;
+    const bool passes = engine->circuits > 0;
+    tn_buffer_format(&text,
+                     ";\nlocalparam int SAMPLE_WORDS = %" PRIu32 ";\nlocalparam int SAMPLE_LABELS = %" PRIu32
+                     ";\nlocalparam int SCALAR_ROWS = %" PRIu64 ";\n",
+                     passes ? design->sample_words : 0, passes ? design->sample_labels : 0,
+                     passes ? (uint64_t)design->scalar_rows : 0);
+    tn_rtl_host_spaces(&text);
     return put_buffer(output, "testbench.svh", &text);
 }
 

@@ -84,21 +84,35 @@ static void test_lint(void **state) {
     remove_folder(folder);
 }
 
+/* Three steps on samples that the host writes to two buffers in turn, the next while one runs. */
 static void test_power_up(void **state) {
     (void)state;
     need("verilator");
-    char folder[] = "legal-XXXXXX", command[256];
+    static const char steps[] = "--steps 3 --set build.vector=1 --set build.rows=1 --set build.columns=1";
+    char folder[] = "legal-XXXXXX", faster[] = "legal-XXXXXX", command[256];
     assert_non_null(mkdtemp(folder));
-    generate("tests/rtl/data/fused.yaml",
-             "--steps 2 --set build.vector=1 --set build.rows=1 --set build.columns=1", folder);
+    generate("tests/rtl/data/fused.yaml", steps, folder);
     assert_int_equal(status_of(folder, "make simulate FLOATS=c OPTIMISE=-O0 INITIAL=unique", "wrong 0"), 0);
     for (int seed = 1; seed <= 8; seed++) {
         snprintf(command, sizeof command, "make simulate FLOATS=c INITIAL=unique SEED=%d BREAK=%d", seed,
                  seed % 2 ? 0 : 600 * seed);
         assert_int_equal(status_of(folder, command, "wrong 0"), 0);
     }
+    /* Another rate is the same hardware and program, told by the host. */
+    assert_non_null(mkdtemp(faster));
+    snprintf(command, sizeof command, "--set training.learning_rate=0.25 %s", steps);
+    generate("tests/rtl/data/fused.yaml", command, faster);
+    snprintf(command, sizeof command, "'../%s/object-c-unique/Vtestbench' +rate=3e800000", folder);
+    assert_int_equal(status_of(faster, command, "wrong 0"), 0);
+    snprintf(command, sizeof command, "'../%s/object-c-unique/Vtestbench'", folder);
+    assert_int_not_equal(status_of(faster, command, "elements "), 0);
+    remove_folder(faster);
+    /* A sample that is another changes words: it is the host's that is taken. */
+    assert_int_equal(
+        status_of(folder, "sed -i '$s/^......../00000000/' labels.hex && tail -1 labels.hex", NULL), 0);
+    assert_int_not_equal(status_of(folder, "make simulate FLOATS=c INITIAL=unique", "elements "), 0);
     /* The cycles of each operation are compared, too. */
-    status_of(folder, "sed -i '3s/.$/f/' cycles.hex", NULL);
+    assert_int_equal(status_of(folder, "sed -i '3s/.$/f/' cycles.hex", NULL), 0);
     assert_int_not_equal(status_of(folder, "make simulate FLOATS=c INITIAL=unique", "operation 2 took"), 0);
     remove_folder(folder);
 }

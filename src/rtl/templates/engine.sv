@@ -17,7 +17,9 @@
 // in engine.svh.
 //
 // `start` runs the program from its first operation. While it does not run (`finished`) the host may write or read one
-// element a cycle, at a memory, bank, word and element; what it reads is there when `host_answers`, in order.
+// element a cycle, at a memory, bank, word and element; what it reads is there when `host_answers`, in order. Beside the
+// memories it reaches, by numbers from 16'h8000 on, what map.json lists: the rate of the updates, at any time the sample of
+// the next run (passes.svh), and of the last run the scalars of rows, its losses among them.
 module engine (
     input  logic        clk,
     input  logic        reset,
@@ -42,6 +44,12 @@ module engine (
 );
 `include "engine.svh"
 `include "fields.svh"
+
+  // ---- the rate of the updates ----
+  logic [31:0] rate;
+  always_ff @(posedge clk)
+    if (reset) rate <= RATE;
+    else if (host_valid && host_write && host_memory == HOST_RATE) rate <= host_d;
 
   // ---- program ----
   typedef enum logic [1:0] {IDLE, LOAD, RUN, DRAIN} state_t;
@@ -223,7 +231,7 @@ module engine (
       field_add(tile_rotation[0+:ROTATE], group_rotation[0+:ROTATE], left_top), look_rotation[0+:ROTATE], left_top);
   read_port #(.MEMORIES(MEMORIES), .MEMORY(MEMORY), .BANKS(BANKS), .WORD(WORD), .ADDRESS(ADDRESS), .ROTATE(ROTATE),
               .INSIDE(INSIDE), .CHOICE(CHOICE), .MASK(MEMORY_MASK), .TOP(MEMORY_TOP)) left (
-      .clk, .reset, .valid(idle ? host_valid && !host_write : run && real_tile && phase < left_phases && reads_left), .first(phase == 0),
+      .clk, .reset, .valid(idle ? host_valid && !host_write && !host_memory[15] : run && real_tile && phase < left_phases && reads_left), .first(phase == 0),
       .choice(left_first + CHOICE'(phase)), .memory(left_memory),
       .base(idle ? host_word[ADDRESS-1:0] : left_base), .rotation(idle ? host_bank[ROTATE-1:0] : left_rotation),
       .place(idle ? host_element[INSIDE-1:0] : tile_place[0+:INSIDE] | group_place[0+:INSIDE] | look_place[0+:INSIDE]),
@@ -257,7 +265,10 @@ module engine (
   lanes #(.LANES(LANES_RIGHT)) to_right (
       .clk, .valid(right_valid3), .first(right_first3), .taken(right_taken), .d(right_dealt), .lane(right_lane));
   flags #(.WIDTH(1), .CYCLES(4)) answer (.clk, .reset, .d(idle && host_valid && !host_write), .q(host_answers));
-  assign host_q = left_lane[31:0];
+  logic host_beside;
+  logic [31:0] host_of_rows;
+  delay #(.WIDTH(1), .CYCLES(4)) beside_answer (.clk, .d(host_memory[15]), .q(host_beside));
+  assign host_q = host_beside ? host_of_rows : left_lane[31:0];
 
   // ---- sums: four cycles from issue to multiplier ----
   logic sum_valid, sum_first, sum_last;
@@ -277,7 +288,7 @@ module engine (
     if (UPDATES != 0) begin : g_updates
       for (genvar v = 0; v < VECTOR; v++) begin : g_update
         logic [31:0] w, change;
-        fp32_multiply #(.LATENCY(MULTIPLY)) scale (.clk, .a(d[F_RATE+:32]), .b(right_lane[v*32+:32]), .y(change));
+        fp32_multiply #(.LATENCY(MULTIPLY)) scale (.clk, .a(rate), .b(right_lane[v*32+:32]), .y(change));
         delay #(.WIDTH(32), .CYCLES(MULTIPLY)) hold (.clk, .d(left_lane[v*32+:32]), .q(w));
         fp32_add #(.LATENCY(ADD)) subtract (
             .clk, .a(w), .b({!change[31], change[30:0]}), .y(updated[v*32+:32]));
@@ -346,7 +357,7 @@ module engine (
   logic [INSIDE-1:0] write_place;
   logic [CHOICE-1:0] write_choice, first_choice;
   logic [PHASE-1:0] write_needs, write_phase, needs;
-  wire by_host = idle && host_valid && host_write;
+  wire by_host = idle && host_valid && host_write && !host_memory[15];
   wire take = finished_valid || updated_valid || by_host || pass_valid;
   wire [GOES-1:0] taken = by_host ? goes : pass_valid ? pass_goes : updated_valid ? updated_goes : finished_goes;
   assign {first_choice, needs} = taken[CHOICE+PHASE-1:0];
@@ -435,6 +446,7 @@ module engine (
   assign extra_used = '0;
   assign extra_address = '0;
   assign pass_left = '0;
+  assign host_of_rows = '0;
   assign pass_valid = '0;
   assign pass_goes = '0;
   assign of_pass = '0;
