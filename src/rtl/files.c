@@ -5,6 +5,7 @@
 #include "base/search_path.h"
 #include "rtl/bits.h"
 #include "rtl/circuit.h"
+#include "rtl/map.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -39,15 +40,10 @@ static tn_status vector_files_put(const vector_files_writer *target, const char 
     return status;
 }
 
-/* A place: the word of a bank, above 24 bits the bank, above 32 the element of the word. A count stays as it is. */
+/* A place is an entry of the map (rtl/map.h), a count stays as it is. */
 static uint64_t word_of(const vector_files_writer *target, const tn_rtl_slot *slot, uint64_t index) {
     if (slot->kind == TN_RTL_SLOT_TOKENS) return index;
-    const tn_bank_layout *layout = &target->engine->design->array[slot->array].layout;
-    tn_rtl_strides strides = tn_rtl_strides_of(layout);
-    uint64_t x[TN_BANK_LAYOUT_AXES] = {0};
-    x[slot->axis] = index;
-    tn_rtl_place place = tn_rtl_place_of(layout, &strides, x);
-    return place.word | place.bank << 24 | place.element << 32;
+    return tn_rtl_map_entry(&target->engine->design->array[slot->array].layout, slot->axis, index);
 }
 
 static tn_status put_samples(const vector_files_writer *target, const tn_rtl_sample *sample, uint32_t runs) {
