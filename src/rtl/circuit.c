@@ -1,8 +1,10 @@
 #include "rtl/circuit.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 static uint32_t bits_of(float value) {
@@ -338,12 +340,26 @@ static bool of_rows(const writer *output, tn_operator kind, uint32_t instance) {
 
 /* ---- text ---- */
 
+void tn_circuit_name(const tn_circuit *circuit, tn_buffer *out) {
+    tn_buffer_text(out, "PASS_");
+    for (const char *c = tn_operation_rows[circuit->kind].kernel; *c; c++)
+        tn_buffer_format(out, "%c", *c == '-' ? '_' : toupper((unsigned char)*c));
+    tn_buffer_format(out, "_%" PRIu32, circuit->pass);
+}
+
+/* "this pass runs?" */
+static void put_when(tn_buffer *out, const tn_circuit *circuit) {
+    tn_buffer_text(out, "pass == ");
+    tn_circuit_name(circuit, out);
+    tn_buffer_text(out, " ? ");
+}
+
 static void put_choice(writer *output, tn_operator kind, uint32_t instance, int which) {
     tn_buffer *out = output->out;
     for (uint32_t p = 0; p < output->count; p++) {
         const tn_circuit_node *node = node_of(&output->circuit[p], kind, instance);
         if (!node) continue;
-        tn_buffer_format(out, "pass == %" PRIu32 " ? ", p);
+        put_when(out, &output->circuit[p]);
         if (which < 2) {
             operand(output, out, &output->circuit[p], node, which);
         } else { /* of a comparison: what comes out */
@@ -364,7 +380,7 @@ static void put_bound(writer *output, uint32_t instance) {
     for (uint32_t p = 0; p < output->count; p++) {
         const tn_circuit_node *node = node_of(&output->circuit[p], TN_COMPARE, instance);
         if (!node || node->kind == TN_NODE_POSITIVE) continue;
-        tn_buffer_format(out, "pass == %" PRIu32 " ? ", p);
+        put_when(out, &output->circuit[p]);
         operand(output, out, &output->circuit[p], node, 1);
         tn_buffer_text(out, " : ");
     }
@@ -372,11 +388,9 @@ static void put_bound(writer *output, uint32_t instance) {
 }
 
 static void put_late(tn_buffer *out, const char *name, uint64_t width, uint64_t longest, const char *source) {
-    tn_buffer_format(out,
-                     "  wire [%" PRIu64 ":0] %s_late;\n"
-                     "  taps #(.WIDTH(%" PRIu64 "), .CYCLES(%" PRIu64
-                     ")) taps_of_%s (.clk, .d(%s), .q(%s_late));\n",
-                     (longest + 1) * width - 1, name, width, longest, name, source, name);
+    tn_buffer_format(
+        out, "  taps #(.WIDTH(%" PRIu64 "), .CYCLES(%" PRIu64 ")) taps_of_%s (.clk, .d(%s), .q(%s_late));\n",
+        width, longest, name, source, name);
 }
 
 static void put_instance(writer *output, tn_operator kind, uint32_t i) {
@@ -384,7 +398,6 @@ static void put_instance(writer *output, tn_operator kind, uint32_t i) {
     const char *name = operator_names[kind];
     static const char *const ports[TN_OPERATORS][4] = {
         {"a", "b"}, {"a", "b"}, {"a", "b", "x", "z"}, {"a", "b"}, {"x"}, {"x"}, {"a"}};
-    tn_buffer_format(out, "  wire [31:0] %s%" PRIu32 ";\n", name, i);
     bool rows = of_rows(output, kind, i);
     tn_buffer_format(out, "  generate\n    if (%s) begin : g_%s%" PRIu32 "\n", rows ? "FIRST" : "1", name, i);
     tn_buffer_format(out, "      fp32_%s #(.LATENCY(%" PRIu64 ")) of (\n          .clk", name,
@@ -397,7 +410,8 @@ static void put_instance(writer *output, tn_operator kind, uint32_t i) {
             put_choice(output, kind, i, port);
         tn_buffer_text(out, ")");
     }
-    tn_buffer_format(out, ",\n          .y(%s%" PRIu32 "));\n    end else begin : g_none\n", name, i);
+    tn_buffer_format(out, ",\n          .y(%s%" PRIu32 "));\n    end else begin : g_no_%s%" PRIu32 "\n", name,
+                     i, name, i);
     tn_buffer_format(out, "      assign %s%" PRIu32 " = '0;\n    end\n  endgenerate\n", name, i);
 }
 
@@ -408,12 +422,33 @@ static void put_outputs(writer *output) {
         for (uint32_t p = 0; p < output->count; p++) {
             const tn_circuit *circuit = &output->circuit[p];
             if (circuit->output[o] == UINT32_MAX) continue;
-            tn_buffer_format(output->out, "pass == %" PRIu32 " ? ", p);
+            put_when(output->out, circuit);
             source(output, output->out, circuit, circuit->output[o],
                    circuit->depth - circuit->node[circuit->output[o]].ready);
             tn_buffer_text(output->out, " : ");
         }
         tn_buffer_text(output->out, "32'b0;\n");
+    }
+}
+
+static const char *instance_name(tn_operator kind, uint32_t i, char text[static 32]) {
+    snprintf(text, 32, "%s%" PRIu32, operator_names[kind], i);
+    return text;
+}
+
+/* All signals stand before what takes them. */
+static void put_signal(tn_buffer *out, const char *name, uint64_t width, uint64_t longest) {
+    tn_buffer_format(out, "  wire [%" PRIu64 ":0] %s_late;\n", (longest + 1) * width - 1, name);
+}
+
+/* The passes by name, each with its formula. */
+static void put_passes(writer *output) {
+    for (uint32_t p = 0; p < output->count; p++) {
+        const tn_circuit *circuit = &output->circuit[p];
+        tn_buffer_text(output->out, "  localparam logic [PASS-1:0] ");
+        tn_circuit_name(circuit, output->out);
+        tn_buffer_format(output->out, " = PASS'(%" PRIu32 ");  // %s\n", p,
+                         find_row(circuit->kind, circuit->pass)->text);
     }
 }
 
@@ -434,18 +469,24 @@ void tn_circuit_lane(const tn_circuit *circuit, uint32_t count, const tn_circuit
         "    twice = x[30:23] == 0 ? {x[31], 31'b0} : x[30:23] == 8'd254 ? {x[31], 31'h7f800000}\n"
         "          : x[30:23] == 8'd255 ? (x[22:0] != 0 ? 32'h7fc00000 : x) : x + 32'h00800000;\n"
         "  endfunction\n");
+    put_passes(&output);
+    for (int i = 0; i <= TN_NODE_SHARE; i++)
+        if (!is_steady((tn_node_kind)i)) put_signal(out, input_names[i], 32, output.longest.input[i]);
+    put_signal(out, "hit", 1, output.longest.hit);
+    for (int kind = 0; kind < TN_OPERATORS; kind++)
+        for (uint32_t i = 0; i < output.instances[kind]; i++) {
+            tn_buffer_format(out, "  wire [31:0] %s%" PRIu32 ";\n", operator_names[kind], i);
+            put_signal(out, instance_name((tn_operator)kind, i, (char[32]){0}), 32,
+                       output.longest.instance[kind][i]);
+        }
     for (int i = 0; i <= TN_NODE_SHARE; i++)
         if (!is_steady((tn_node_kind)i))
             put_late(out, input_names[i], 32, output.longest.input[i], input_names[i]);
     put_late(out, "hit", 1, output.longest.hit, "hit");
     for (int kind = 0; kind < TN_OPERATORS; kind++)
         for (uint32_t i = 0; i < output.instances[kind]; i++) {
-            char name[32];
-            tn_buffer label = {0};
-            tn_buffer_format(&label, "%s%" PRIu32, operator_names[kind], i);
-            strncpy(name, label.data ? label.data : "", sizeof name - 1);
-            name[sizeof name - 1] = '\0';
-            tn_buffer_free(&label);
+            char text[32];
+            const char *name = instance_name((tn_operator)kind, i, text);
             put_instance(&output, (tn_operator)kind, i);
             put_late(out, name, 32, output.longest.instance[kind][i], name);
         }

@@ -88,6 +88,9 @@ bool tn_circuit_has_scalar(const tn_circuit *circuit, int output);
 /* The arithmetic of the hardware's operators. */
 extern const tn_scalar_arithmetic tn_hardware_arithmetic;
 
+/* A pass's name in the lane, its kernel and its number there: PASS_LAYERNORM_2. */
+void tn_circuit_name(const tn_circuit *circuit, tn_buffer *out);
+
 /* One lane of the vector unit as SystemVerilog: the operators that the passes of a program need, each once, and what
  * each of them takes in each pass. Operators of passes over rows alone exist in the first lane only. */
 

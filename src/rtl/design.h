@@ -105,7 +105,7 @@ typedef struct tn_rtl_design {
     /* Of vector kernels: cycles of the operators, rows that have scalars, words and labels of a sample. */
     tn_circuit_latencies latencies;
     uint64_t scalar_rows;
-    uint32_t sample_words, sample_labels, samples;
+    uint32_t sample_words, sample_labels;
 } tn_rtl_design;
 
 /* Refuses what can't be built: sizes that are no powers of two, an array beyond its memory or a memory beyond the

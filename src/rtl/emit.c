@@ -74,11 +74,10 @@ static void put_memory(const tn_rtl_engine *engine, uint32_t first, uint32_t end
                      "),\n    .q(data[%" PRIu32 "*BANKS*WORD*32+:%" PRIu32 "*BANKS*WORD*32]),\n    .write(",
                      first, forms);
     put_by_form(engine, first, end, out, put_writes);
-    tn_buffer_format(
-        out,
-        "), .write_address, .d(write_data)\n`ifndef SYNTHESIS\n    , .check, .wrong(wrong_of[%" PRIu32
-        "])\n`endif\n);\n",
-        first);
+    tn_buffer_format(out,
+                     "), .write_address, .d(write_data)\n`ifndef SYNTHESIS\n    , .check, .restore, "
+                     ".wrong(wrong_of[%" PRIu32 "])\n`endif\n);\n",
+                     first);
     if (forms == 1) return;
     tn_buffer_text(out, "`ifndef SYNTHESIS\n");
     for (uint32_t f = first + 1; f < end; f++)
@@ -106,14 +105,6 @@ typedef struct {
 static uint64_t is_end(const tn_rtl_engine *engine, const tn_rtl_step *step, uint64_t i) {
     (void)i;
     return step == &engine->step[engine->design->operations];
-}
-
-static uint64_t rate_bits(const tn_rtl_engine *engine, const tn_rtl_step *step, uint64_t i) {
-    float rate = (float)engine->design->rate;
-    uint32_t bits;
-    (void)step, (void)i;
-    memcpy(&bits, &rate, sizeof bits);
-    return bits;
 }
 
 #define SCALAR(NAME, MEMBER)                                                                                 \
@@ -217,8 +208,15 @@ OF_PASS(pass_first_label, step->pass->first_label)
 OF_PASS(pass_limited, step->pass->limit_slot != TN_RTL_NONE)
 OF_PASS(pass_limit_slot, step->pass->limit_slot == TN_RTL_NONE ? 0 : step->pass->limit_slot)
 
+/* The first constant of an update is the register's rate. */
+static uint64_t is_rated(const tn_rtl_engine *engine, const tn_rtl_step *step, uint64_t i) {
+    (void)engine, (void)i;
+    return step->pass && step->pass->kind == TN_OP_UPDATE_SGD;
+}
+
 static uint64_t pass_constant(const tn_rtl_engine *engine, const tn_rtl_step *step, uint64_t i) {
-    float value = step->pass ? (float)step->pass->constant[i] : 0;
+    const bool rated = i == 0 && is_rated(engine, step, 0);
+    float value = step->pass && !rated ? (float)step->pass->constant[i] : 0;
     uint32_t bits;
     (void)engine;
     memcpy(&bits, &value, sizeof bits);
@@ -237,7 +235,7 @@ static uint64_t look_slot(const tn_rtl_engine *engine, const tn_rtl_step *step, 
     return look_of(engine, step, i)->slot;
 }
 
-enum { FIELDS = 66, COUNTER_BITS = 4, RATE_BITS = 32 };
+enum { FIELDS = 66, COUNTER_BITS = 4 };
 
 static void list_fields(const tn_rtl_engine *e, field *list) {
     uint64_t tile = e->tile_levels, group = e->group_levels, passes = e->circuits ? 1 : 0,
@@ -261,7 +259,6 @@ static void list_fields(const tn_rtl_engine *e, field *list) {
         {"EDGE_ROW", e->cuts, 1, edge_row},
         {"EDGE_COLUMN", e->cuts, 1, edge_column},
         {"EDGE_TERM", e->cuts, 1, edge_term},
-        {"RATE", RATE_BITS, e->updates, rate_bits},
         {"TILE_COUNT", e->count_bits, tile, tile_count},
         {"TILE_PERIOD", COUNTER_BITS, tile * e->tile_ports, tile_period},
         {"TILE_STRIDE", e->address_bits, tile * e->tile_ports, tile_stride},
@@ -287,6 +284,7 @@ static void list_fields(const tn_rtl_engine *e, field *list) {
         {"SCALAR", 2, passes * TN_CIRCUIT_OUTPUTS, pass_scalar},
         {"HAS", 1, passes * TN_CIRCUIT_OUTPUTS, pass_has},
         {"K", 32, passes * 2, pass_constant},
+        {"RATED", 1, passes, is_rated},
         {"READS", 1, passes * 3, pass_reads},
         {"COLUMNS_HERE", e->address_bits, passes, pass_columns},
         {"LIMITED", 1, passes, pass_limited},
@@ -376,6 +374,17 @@ tn_status tn_rtl_columns_find(const tn_rtl_engine *engine, tn_arena *arena, tn_r
     return TN_OK;
 }
 
+/* Behind an operation's bits what it is, as the reader of a hex file skips it. */
+static void put_step_name(const tn_rtl_engine *engine, uint32_t i, tn_buffer *out) {
+    const bool end = i == engine->design->operations;
+    tn_buffer_format(out, " // %" PRIu32 " %s", i, end ? "end" : engine->design->operation[i].name);
+    if (!end && engine->step[i].pass) {
+        tn_buffer_text(out, " ");
+        tn_circuit_name(&engine->circuit[engine->step[i].circuit], out);
+    }
+    tn_buffer_text(out, "\n");
+}
+
 void tn_rtl_engine_program(const tn_rtl_engine *engine, const tn_rtl_columns *columns, tn_buffer *out) {
     field list[FIELDS];
     list_fields(engine, list);
@@ -394,22 +403,30 @@ void tn_rtl_engine_program(const tn_rtl_engine *engine, const tn_rtl_columns *co
         }
         tn_free(all.byte);
         tn_rtl_bits_hex(&stored, out);
-        tn_buffer_text(out, "\n");
+        put_step_name(engine, i, out);
     }
 }
 
-void tn_rtl_engine_descriptor(const tn_rtl_columns *columns, tn_buffer *out) {
-    enum { A_LINE = 16 };
-    tn_buffer_text(out,
-                   "// The descriptor from the bits of it that the program's memory holds.\nassign d = {");
-    for (uint64_t b = columns->bits; b-- > 0;) {
-        const uint32_t owner = columns->number[b];
-        if (owner == TN_RTL_ALWAYS_ZERO || owner == TN_RTL_ALWAYS_ONE)
-            tn_buffer_text(out, owner == TN_RTL_ALWAYS_ONE ? "1'b1" : "1'b0");
-        else
-            tn_buffer_format(out, "stored[%" PRIu32 "]", owner);
-        tn_buffer_text(out, b == 0 ? "};\n" : b % A_LINE == 0 ? ",\n    " : ", ");
-    }
+/* Field by field, each value from its highest bit down. */
+void tn_rtl_engine_descriptor(const tn_rtl_engine *engine, const tn_rtl_columns *columns, tn_buffer *out) {
+    field list[FIELDS];
+    uint64_t begin = 0;
+    list_fields(engine, list);
+    tn_buffer_text(out, "// The descriptor's fields from the bits of it that the program's memory holds.\n");
+    for (const field *f = list; f->name; f++)
+        for (uint64_t i = 0; i < f->count; i++, begin += f->width) {
+            tn_buffer_format(out, "assign d[F_%s", f->name);
+            if (f->count > 1) tn_buffer_format(out, "+%" PRIu64, i * f->width);
+            tn_buffer_format(out, "+:%" PRIu64 "] = {", f->width);
+            for (uint64_t b = begin + f->width; b-- > begin;) {
+                const uint32_t owner = columns->number[b];
+                if (owner == TN_RTL_ALWAYS_ZERO || owner == TN_RTL_ALWAYS_ONE)
+                    tn_buffer_text(out, owner == TN_RTL_ALWAYS_ONE ? "1'b1" : "1'b0");
+                else
+                    tn_buffer_format(out, "stored[%" PRIu32 "]", owner);
+                tn_buffer_text(out, b == begin ? "};\n" : ", ");
+            }
+        }
 }
 
 /* ---- engine.svh ---- */
@@ -486,9 +503,18 @@ static void put_passes(const tn_rtl_engine *engine, tn_buffer *out) {
     put_number(out, "ROW", engine->row_bits);
     put_number(out, "SAMPLE_WORDS", design->sample_words);
     put_number(out, "SAMPLE_LABELS", design->sample_labels);
-    put_number(out, "SAMPLES", design->samples);
     put_number(out, "SAMPLE", engine->sample_bits);
     put_number(out, "LABEL", engine->label_bits);
+}
+
+void tn_rtl_host_spaces(tn_buffer *out) {
+    tn_buffer_format(out,
+                     "localparam logic [15:0] HOST_SAMPLE = 16'h%04x;\n"
+                     "localparam logic [15:0] HOST_LABELS = 16'h%04x;\n"
+                     "localparam logic [15:0] HOST_RATE = 16'h%04x;\n"
+                     "localparam logic [15:0] HOST_ROWS = 16'h%04x;\n",
+                     (unsigned)TN_RTL_HOST_SAMPLE, (unsigned)TN_RTL_HOST_LABELS, (unsigned)TN_RTL_HOST_RATE,
+                     (unsigned)TN_RTL_HOST_ROWS);
 }
 
 void tn_rtl_engine_header(const tn_rtl_engine *engine, const tn_rtl_columns *columns, tn_buffer *out) {
@@ -530,6 +556,14 @@ void tn_rtl_engine_header(const tn_rtl_engine *engine, const tn_rtl_columns *col
                      "`ifdef YOSYS\nlocalparam PROGRAM_STYLE = \"%s\";\n`else\nlocalparam PROGRAM_STYLE = "
                      "\"%s\";\n`endif\n",
                      block ? "block" : "logic", block ? "block" : "distributed");
+    const float rate = (float)design->rate;
+    uint32_t rate_bits;
+    memcpy(&rate_bits, &rate, sizeof rate_bits);
+    tn_buffer_format(out,
+                     "// What the host reaches beside memories; the rate of updates from a reset on.\n"
+                     "localparam logic [31:0] RATE = 32'h%08" PRIx32 ";\n",
+                     rate_bits);
+    tn_rtl_host_spaces(out);
     tn_buffer_text(out, "// Blocks of one element, for the host.\n");
     put_number(out, "HOST_LEFT", engine->host_block[TN_RTL_LEFT]);
     put_number(out, "HOST_RESULT", engine->host_block[TN_RTL_RESULT]);
@@ -548,7 +582,7 @@ void tn_rtl_engine_header(const tn_rtl_engine *engine, const tn_rtl_columns *col
     tn_buffer_text(out, "// Where the fields of a descriptor begin.\n");
     uint64_t index = 0;
     for (const field *f = list; f->name; f++) {
-        tn_buffer_format(out, "localparam int F_%s = %" PRIu64 ";\n", f->name, index);
+        if (f->count > 0) tn_buffer_format(out, "localparam int F_%s = %" PRIu64 ";\n", f->name, index);
         index += f->width * f->count;
     }
     put_number(out, "DESCRIPTOR", index);

@@ -98,8 +98,12 @@ tn_status tn_rtl_columns_find(const tn_rtl_engine *engine, tn_arena *arena, tn_r
 void tn_rtl_engine_header(const tn_rtl_engine *engine, const tn_rtl_columns *columns, tn_buffer *out);
 void tn_rtl_engine_patterns(const tn_rtl_engine *engine, tn_buffer *out);
 void tn_rtl_engine_memories(const tn_rtl_engine *engine, tn_buffer *out);
-void tn_rtl_engine_descriptor(const tn_rtl_columns *columns, tn_buffer *out);
+void tn_rtl_engine_descriptor(const tn_rtl_engine *engine, const tn_rtl_columns *columns, tn_buffer *out);
 void tn_rtl_engine_program(const tn_rtl_engine *engine, const tn_rtl_columns *columns, tn_buffer *out);
+
+/* The numbers by which the host reaches what is no memory, as localparams. */
+enum { TN_RTL_HOST_SAMPLE = 0x8000, TN_RTL_HOST_LABELS, TN_RTL_HOST_RATE, TN_RTL_HOST_ROWS };
+void tn_rtl_host_spaces(tn_buffer *out);
 
 /* Elements (of the result: lanes) that the port's lane (element) `output` is ever taken from. */
 uint64_t tn_rtl_port_sources(const tn_rtl_engine *engine, tn_rtl_port port, uint64_t output);

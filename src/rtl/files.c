@@ -5,6 +5,7 @@
 #include "base/search_path.h"
 #include "rtl/bits.h"
 #include "rtl/circuit.h"
+#include "rtl/map.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -39,15 +40,10 @@ static tn_status vector_files_put(const vector_files_writer *target, const char 
     return status;
 }
 
-/* A place: the word of a bank, above 24 bits the bank, above 32 the element of the word. A count stays as it is. */
+/* A place is an entry of the map (rtl/map.h), a count stays as it is. */
 static uint64_t word_of(const vector_files_writer *target, const tn_rtl_slot *slot, uint64_t index) {
     if (slot->kind == TN_RTL_SLOT_TOKENS) return index;
-    const tn_bank_layout *layout = &target->engine->design->array[slot->array].layout;
-    tn_rtl_strides strides = tn_rtl_strides_of(layout);
-    uint64_t x[TN_BANK_LAYOUT_AXES] = {0};
-    x[slot->axis] = index;
-    tn_rtl_place place = tn_rtl_place_of(layout, &strides, x);
-    return place.word | place.bank << 24 | place.element << 32;
+    return tn_rtl_map_entry(&target->engine->design->array[slot->array].layout, slot->axis, index);
 }
 
 static tn_status put_samples(const vector_files_writer *target, const tn_rtl_sample *sample, uint32_t runs) {
@@ -142,11 +138,12 @@ tn_status tn_rtl_vector_files_read(const tn_rtl_engine *engine, const char *fold
     return TN_OK;
 }
 
-static const char *const templates[] = {
-    "fields.svh",  "fp32.c",       "pipe.sv",      "delay.sv",    "fp32_pack.sv", "fp32_multiply.sv",
-    "fp32_add.sv", "bank.sv",      "memory.sv",    "odometer.sv", "addresses.sv", "turn.sv",
-    "lanes.sv",    "read_port.sv", "dot_lanes.sv", "engine.sv",   "testbench.sv", "Makefile",
-    NULL};
+static const char *const templates[] = {"fields.svh", "fp32.c",       "pipe.sv",          "delay.sv",
+                                        "flags.sv",   "fp32_pack.sv", "fp32_multiply.sv", "fp32_add.sv",
+                                        "bank.sv",    "memory.sv",    "odometer.sv",      "addresses.sv",
+                                        "turn.sv",    "lanes.sv",     "read_port.sv",     "dot_lanes.sv",
+                                        "engine.sv",  "testbench.sv", "Makefile",         "waivers.vlt",
+                                        NULL};
 
 static const char *const pass_templates[] = {"passes.svh",
                                              "taps.sv",
@@ -223,17 +220,33 @@ static tn_status put_testbench(const writer *output, const tn_rtl_engine *engine
     tn_buffer text = {0};
     tn_buffer_format(&text,
                      "localparam int RUNS = %" PRIu32 ";\n"
+                     "localparam int OPERATIONS = %" PRIu32 ";\n"
                      "localparam longint ELEMENTS = %" PRIu64 ";\n"
                      "localparam longint CYCLES = %" PRIu64 ";\n"
                      "localparam longint CYCLES_MOST = %" PRIu64 ";\n"
                      "localparam longint REPORT = %" PRIu64 ";\n"
                      "localparam int MEMORIES = %" PRIu32 ";\n"
                      "localparam logic [8*MEMORIES-1:0] LAST_BANK = ",
-                     runs, elements, cycles, 2 * cycles + 1000 * runs + 1000,
+                     runs, engine->design->operations, elements, cycles, 2 * cycles + 1000 * runs + 1000,
                      cycles < 100000 ? 1000 : cycles / 100, engine->forms);
     tn_rtl_bits_literal(&last, &text);
-    tn_buffer_text(&text, ";\n");
+    const tn_rtl_design *design = engine->design;
+    const bool passes = engine->circuits > 0;
+    tn_buffer_format(&text,
+                     ";\nlocalparam int SAMPLE_WORDS = %" PRIu32 ";\nlocalparam int SAMPLE_LABELS = %" PRIu32
+                     ";\nlocalparam int SCALAR_ROWS = %" PRIu64 ";\n",
+                     passes ? design->sample_words : 0, passes ? design->sample_labels : 0,
+                     passes ? (uint64_t)design->scalar_rows : 0);
+    tn_rtl_host_spaces(&text);
     return put_buffer(output, "testbench.svh", &text);
+}
+
+/* What the testbench compares the cycles of operations with. */
+static tn_status put_cycles(const writer *output, const tn_rtl_engine *engine) {
+    tn_buffer text = {0};
+    for (uint32_t i = 0; i < engine->design->operations; i++)
+        tn_buffer_format(&text, "%08" PRIx64 "\n", engine->step[i].cycles);
+    return put_buffer(output, "cycles.hex", &text);
 }
 
 /* The sources of a list that are modules, once each. */
@@ -274,12 +287,13 @@ static tn_status put_all(const writer *output, const tn_rtl_engine *engine, cons
     TN_TRY(put_buffer(output, "patterns.sv", &patterns));
     tn_rtl_engine_memories(engine, &memories);
     TN_TRY(put_buffer(output, "memories.svh", &memories));
-    tn_rtl_engine_descriptor(&columns, &descriptor);
+    tn_rtl_engine_descriptor(engine, &columns, &descriptor);
     TN_TRY(put_buffer(output, "descriptor.svh", &descriptor));
     tn_rtl_engine_program(engine, &columns, &program);
     TN_TRY(put_buffer(output, "program.hex", &program));
     TN_TRY(put_images(output, engine, begin, "hex"));
     TN_TRY(put_images(output, engine, end, "expected"));
+    TN_TRY(put_cycles(output, engine));
     return put_testbench(output, engine, runs);
 }
 

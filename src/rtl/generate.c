@@ -42,7 +42,6 @@ static tn_status make_program(tn_rtl_step_run *run) {
     run->answer->multiply_cycles = options.latencies.cycles[TN_MULTIPLY];
     run->answer->add_cycles = options.latencies.cycles[TN_ADDER];
     TN_TRY(tn_rtl_program_make(r->model, r->step, &options, run->arena, &run->program, run->error));
-    run->program.design.samples = run->runs;
     return tn_rtl_compile(&run->program.design, run->program.index_size, run->arena, &run->engine,
                           run->error);
 }

@@ -40,6 +40,11 @@ static void delay(const counter *tally, uint64_t bits, uint64_t cycles) {
         logic(tally, bits * tn_ceil_div(cycles, LONGEST));
 }
 
+/* templates/flags.sv: what a reset clears is no shift register. */
+static void flags(const counter *tally, uint64_t bits, uint64_t cycles) {
+    registers(tally, bits * cycles);
+}
+
 /* ---- operators ---- */
 
 /* The generated operator of these stages, else of the nearest. */
@@ -80,8 +85,10 @@ static tn_status kernel(const counter *tally) {
                             &open, tally->error));
     tally->sum->lutram += sums * open.lutram;
     logic(tally, sums * TN_RTL_ELEMENT_BITS); /* nothing, the adder or the memory */
-    delay(tally, e->slot_bits + 3, d->multiply_cycles + tree * d->add_cycles);
-    delay(tally, e->slot_bits + 2, d->add_cycles);
+    flags(tally, 1, d->multiply_cycles + tree * d->add_cycles);
+    delay(tally, e->slot_bits + 2, d->multiply_cycles + tree * d->add_cycles);
+    flags(tally, 1, d->add_cycles);
+    delay(tally, e->slot_bits + 1, d->add_cycles);
     delay(tally, TN_RTL_ELEMENT_BITS * updates, d->multiply_cycles);
     return TN_OK;
 }
@@ -199,10 +206,10 @@ static void write_port(const counter *tally) {
              goes = e->memory_bits + e->address_bits + e->rotate_bits + e->inside_bits + e->choice_bits +
                     e->phase_bits;
     while (UINT64_C(1) << tree < d->terms) tree++;
-    delay(tally, goes + 1, 4 + d->multiply_cycles + d->add_cycles);
+    delay(tally, goes, 4 + d->multiply_cycles + d->add_cycles);
     delay(tally, goes, tree * d->add_cycles);
-    delay(tally, 1, 4 + d->multiply_cycles + d->add_cycles);
-    delay(tally, 1, tree * d->add_cycles);
+    flags(tally, e->updates ? 2 : 1, 4 + d->multiply_cycles + d->add_cycles);
+    flags(tally, 1, tree * d->add_cycles);
     registers(tally, goes + 3 * e->phase_bits + 2);
     registers(tally, lanes * TN_RTL_ELEMENT_BITS);
     registers(tally, row_bits(tally, TN_RTL_RESULT, &taken));
@@ -231,16 +238,17 @@ static void write_back_port(const counter *tally, tn_rtl_port port) {
 static tn_status write_back(const counter *tally) {
     const tn_rtl_design *d = tally->design;
     const tn_rtl_engine *e = tally->engine;
-    const uint64_t lanes = d->rows * d->columns, extra = 2 + e->memory_bits + e->address_bits +
-                                                         e->rotate_bits + e->inside_bits + e->choice_bits +
-                                                         e->phase_bits + lanes * TN_RTL_ELEMENT_BITS;
+    const uint64_t lanes = d->rows * d->columns, extra = e->memory_bits + e->address_bits + e->rotate_bits +
+                                                         e->inside_bits + e->choice_bits + e->phase_bits +
+                                                         lanes * TN_RTL_ELEMENT_BITS;
     for (int stage = 0; stage < 3; stage++) {
         const tn_operator kind = stage == 1 ? TN_COMPARE : TN_ADDER;
         uint64_t cycles = stage == 1 ? d->latencies.cycles[TN_COMPARE] : d->add_cycles;
         if (!(e->stages >> stage & 1)) continue;
         TN_TRY(operators(tally, kind, cycles, lanes));
+        flags(tally, 2, cycles);
         delay(tally, extra, cycles);
-        multiplex(tally, 2, extra + lanes * TN_RTL_ELEMENT_BITS);
+        multiplex(tally, 2, 2 + extra + lanes * TN_RTL_ELEMENT_BITS);
         if (stage != 1) write_back_port(tally, stage == 0 ? TN_RTL_ADDED_FIRST : TN_RTL_ADDED_LAST);
     }
     return TN_OK;
@@ -278,8 +286,8 @@ static tn_status control(const counter *tally) {
     odometer(tally, e->group_levels, e->group_ports, false);
     registers(tally, 2 * e->tile_bits + e->phase_bits + e->program_bits + 6);
     logic(tally, 6 * e->tile_bits + 8 * e->phase_bits + 4 * e->program_bits);
-    delay(tally, e->slot_bits + 3, 4);
-    delay(tally, 1, 4);
+    flags(tally, 2, 4);
+    delay(tally, e->slot_bits + 2, 4);
     return TN_OK;
 }
 

@@ -157,7 +157,6 @@ tn_status tn_rtl_program_make(const tn_model *model, const tn_step *step, const 
     design->scalar_rows = builder.scalar_rows;
     design->sample_words = builder.slots ? builder.slots : 1;
     design->sample_labels = builder.labels ? (uint32_t)builder.labels : 1;
-    design->samples = 1;
     if (builder.slots == 0)
         TN_TRY(tn_rtl_step_grow(&builder, &program->slot, &builder.slots_room, 0, sizeof *program->slot));
     return tn_rtl_design_check(design, error);

@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "model/graph.h"
 #include "rtl/files.h"
+#include "rtl/map.h"
 #include "text/arrays.h"
 #include "train/initial.h"
 
@@ -328,12 +329,28 @@ static tn_status write_arrays(tn_rtl_step_run *run, const char *part, bool opera
     return TN_OK;
 }
 
+static tn_status write_map(tn_rtl_step_run *run, const char *name,
+                           void (*put)(const tn_rtl_step_run *, tn_buffer *)) {
+    tn_buffer text = {0};
+    const char *path;
+    put(run, &text);
+    tn_status status = text.status;
+    if (status != TN_OK) tn_fail(run->error, status, "no memory for %s", name);
+    if (status == TN_OK)
+        status = tn_arena_format(run->arena, &path, run->error, "%s/%s", run->request->folder, name);
+    if (status == TN_OK) status = tn_file_write(path, text.data, text.length, run->error);
+    tn_buffer_free(&text);
+    return status;
+}
+
 tn_status tn_rtl_run_write(tn_rtl_step_run *run) {
     const char *folder = run->request->folder;
     TN_TRY(tn_folder_make(folder, run->error));
     TN_TRY(write_arrays(run, "operands", true, run->begin));
     TN_TRY(tn_rtl_files_write(&run->engine, &run->first, &run->last, run->runs, folder, run->error));
     if (run->engine.circuits == 0) return TN_OK;
+    TN_TRY(write_map(run, "map.json", tn_rtl_map_json));
+    TN_TRY(write_map(run, "map.h", tn_rtl_map_header));
     return tn_rtl_vector_files_write(&run->engine, &run->program, run->sample, run->runs, run->no_scalars,
                                      run->scalars, folder, run->error);
 }

@@ -525,7 +525,7 @@ static void store_all_bits(prepared *made, const char *folder) {
     const tn_rtl_columns columns = all_columns(made);
     tn_buffer header = {0}, descriptor = {0}, program = {0};
     tn_rtl_engine_header(&made->engine, &columns, &header);
-    tn_rtl_engine_descriptor(&columns, &descriptor);
+    tn_rtl_engine_descriptor(&made->engine, &columns, &descriptor);
     tn_rtl_engine_program(&made->engine, &columns, &program);
     put(folder, "engine.svh", &header);
     put(folder, "descriptor.svh", &descriptor);
@@ -537,7 +537,7 @@ static void write_program(prepared *made, const char *folder, uint64_t flipped) 
     const tn_rtl_columns columns = all_columns(made);
     tn_buffer program = {0};
     tn_rtl_engine_program(&made->engine, &columns, &program);
-    size_t digits = strcspn(program.data, "\n");
+    size_t digits = strcspn(program.data, " \n");
     if (flipped != UINT64_MAX) {
         char *digit = &program.data[digits - 1 - flipped / 4], text[2] = {*digit, 0};
         *digit = "0123456789abcdef"[strtoul(text, NULL, 16) ^ (1UL << flipped % 4)];

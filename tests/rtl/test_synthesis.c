@@ -34,8 +34,7 @@ static uint64_t cells(const char *report, const char *name) {
     return 0;
 }
 
-static void test_blocks(void **state) {
-    (void)state;
+static void need_yosys(void) {
     test_run found = test_shell("command -v yosys");
     bool absent = found.status != 0;
     test_run_free(&found);
@@ -43,6 +42,11 @@ static void test_blocks(void **state) {
         print_message("SKIPPED: yosys is absent\n");
         skip();
     }
+}
+
+static void test_blocks(void **state) {
+    (void)state;
+    need_yosys();
     char folder[] = "synthesis-XXXXXX", command[1024];
     assert_non_null(mkdtemp(folder));
     json_t *answer = test_program_json(0, "rtl", test_source("tests/cli/data/small-layer.yaml"), "--layer",
@@ -68,7 +72,54 @@ static void test_blocks(void **state) {
     test_run_free(&run);
 }
 
+/* Levels of logic between two registers of each operator at the device files' latencies of 5 ns: a cut that stands
+ * elsewhere than the delay shows here, and nowhere else. A level is a LUT, a carry or a multiplexer of a slice. */
+static void test_depth(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        int latency, levels;
+    } operators[] = {{"exponential", 13, 20}, {"logarithm", 16, 20},  {"add", 7, 13},
+                     {"multiply", 4, 12},     {"add", 4, 20},         {"greater", 2, 10},
+                     {"divide", 16, 22},      {"square_root", 16, 20}};
+    enum {
+        QUICK = 4,
+        ALL = sizeof operators / sizeof *operators
+    }; /* the others where TENFOLD_RTL_CASES asks */
+    need_yosys();
+    char folder[] = "depth-XXXXXX", command[2048], name[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(command, sizeof command, "'%s' rtl '%s' -o '%s' --update >/dev/null && cp '%s'/fp32_*.sv '%s'",
+             TEST_PROGRAM, test_source("tests/rtl/data/kernels.yaml"), folder,
+             test_source("src/rtl/templates"), folder);
+    test_run run = test_shell(command);
+    if (run.status != 0) fail_msg("%s%s", run.out, run.err);
+    test_run_free(&run);
+    for (int i = 0; i < (getenv("TENFOLD_RTL_CASES") ? ALL : QUICK); i++) {
+        snprintf(name, sizeof name, "fp32_%s", operators[i].name);
+        snprintf(command, sizeof command,
+                 "cd '%s' && yosys -q -p \"read_verilog -sv -DSYNTHESIS pipe.sv delay.sv fp32_pack.sv %s.sv; "
+                 "chparam -set LATENCY %d %s; synth_xilinx -family xcup -noiopad -noclkbuf -top %s -flatten; "
+                 "delete t:FD* t:DSP* t:SRL* t:RAM*; tee -o depth.txt ltp -noff\" >log 2>&1 || { cat log; "
+                 "exit 1; }; "
+                 "cat depth.txt",
+                 folder, name, operators[i].latency, name, name);
+        run = test_shell(command);
+        const char *length = strstr(run.out, "length=");
+        if (run.status != 0 || !length) fail_msg("yosys: %s", run.out);
+        int levels = atoi(length + strlen("length="));
+        print_message("%s in %d cycles: %d levels\n", name, operators[i].latency, levels);
+        if (levels > operators[i].levels)
+            fail_msg("%s: %d levels, not %d", name, levels, operators[i].levels);
+        assert_true(levels > operators[i].levels / 2); /* it did find the paths */
+        test_run_free(&run);
+    }
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    run = test_shell(command);
+    test_run_free(&run);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_depth)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

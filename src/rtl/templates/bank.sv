@@ -1,7 +1,7 @@
 // One bank: DEPTH words of ELEMENTS 32-bit elements, one read and one write a cycle, each element with its own write
 // enable. A word is there the cycle after its address. What is read while it is written is the old word.
 //
-// In simulation the bank begins as NAME.hex says and, at the rising edge of `check`, writes what it holds to NAME.out
+// In simulation the bank begins as NAME.hex says, again so at the rising edge of `restore`, and at that of `check` writes what it holds to NAME.out
 // and counts the elements that differ from NAME.expected.
 module bank #(
     parameter int ELEMENTS = 4,
@@ -20,6 +20,7 @@ module bank #(
 `ifndef SYNTHESIS
     ,
     input  logic                   check,
+    input  logic                   restore,
     output int unsigned            wrong
 `endif
 );
@@ -37,6 +38,7 @@ module bank #(
     $readmemh({NAME, ".hex"}, word);
     wrong = 0;
   end
+  always @(posedge restore) $readmemh({NAME, ".hex"}, word);
   always @(posedge check) begin
     $readmemh({NAME, ".expected"}, expected);
     $writememh({NAME, ".out"}, word);

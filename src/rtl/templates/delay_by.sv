@@ -18,9 +18,8 @@ module delay_by #(
   logic [2**BITS-1:0] on_its_way;
   logic [BITS-1:0] now;
   wire [BITS-1:0] then = now - cycles[BITS-1:0];
-  initial now = '0;
   always_ff @(posedge clk) begin
-    now <= now + 1'b1;
+    now <= clear ? '0 : now + 1'b1;
     ring[now] <= d;
     if (clear) on_its_way <= '0;
     else on_its_way[now] <= valid;

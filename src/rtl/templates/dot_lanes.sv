@@ -11,6 +11,7 @@ module dot_lanes #(
     parameter int SLOT = 4       // bits of an open sum's number
 ) (
     input  logic                        clk,
+    input  logic                        reset,
     input  logic                        valid,
     input  logic                        first,   // the sum begins
     input  logic                        last,    // ... is finished
@@ -25,10 +26,11 @@ module dot_lanes #(
 
   logic add_valid, add_first, add_last, end_valid, end_last;
   logic [SLOT-1:0] add_slot, end_slot;
-  delay #(.WIDTH(SLOT + 3), .CYCLES(FILL)) to_sum (
-      .clk, .d({valid, first, last, slot}), .q({add_valid, add_first, add_last, add_slot}));
-  delay #(.WIDTH(SLOT + 2), .CYCLES(ADD)) to_end (
-      .clk, .d({add_valid, add_last, add_slot}), .q({end_valid, end_last, end_slot}));
+  flags #(.WIDTH(1), .CYCLES(FILL)) to_sum (.clk, .reset, .d(valid), .q(add_valid));
+  delay #(.WIDTH(SLOT + 2), .CYCLES(FILL)) beside_sum (
+      .clk, .d({first, last, slot}), .q({add_first, add_last, add_slot}));
+  flags #(.WIDTH(1), .CYCLES(ADD)) to_end (.clk, .reset, .d(add_valid), .q(end_valid));
+  delay #(.WIDTH(SLOT + 1), .CYCLES(ADD)) beside_end (.clk, .d({add_last, add_slot}), .q({end_last, end_slot}));
   assign finished = end_valid && end_last;
 
   generate

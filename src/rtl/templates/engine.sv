@@ -17,7 +17,9 @@
 // in engine.svh.
 //
 // `start` runs the program from its first operation. While it does not run (`finished`) the host may write or read one
-// element a cycle, at a memory, bank, word and element; what it reads is there when `host_answers`, in order.
+// element a cycle, at a memory, bank, word and element; what it reads is there when `host_answers`, in order. Beside the
+// memories it reaches, by numbers from 16'h8000 on, what map.json lists: the rate of the updates, at any time the sample of
+// the next run (passes.svh), and of the last run the scalars of rows, its losses among them.
 module engine (
     input  logic        clk,
     input  logic        reset,
@@ -36,11 +38,18 @@ module engine (
 `ifndef SYNTHESIS
     ,
     input  logic        check,         // count the elements that differ from what is expected
+    input  logic        restore,       // what memories held at the beginning
     output int unsigned wrong
 `endif
 );
 `include "engine.svh"
 `include "fields.svh"
+
+  // ---- the rate of the updates ----
+  logic [31:0] rate;
+  always_ff @(posedge clk)
+    if (reset) rate <= RATE;
+    else if (host_valid && host_write && host_memory == HOST_RATE) rate <= host_d;
 
   // ---- program ----
   typedef enum logic [1:0] {IDLE, LOAD, RUN, DRAIN} state_t;
@@ -116,6 +125,8 @@ module engine (
   right_blocks of_right (.block(right_block), .first(right_first), .phases(right_phases));
   result_blocks of_result (.block(result_block), .first(result_first), .phases(result_phases));
 
+  wire [PHASE-1:0] first_added = added_phases[0+:PHASE];
+  wire [PHASE-1:0] last_added = added_phases[PHASE+:PHASE];
   logic [PHASE-1:0] cycles;  // of the issue
   always_comb begin
     cycles = interval;
@@ -123,8 +134,8 @@ module engine (
       if (left_phases > cycles) cycles = left_phases;
       if (right_phases > cycles) cycles = right_phases;
       if (last_group && write_phases > cycles) cycles = write_phases;
-      if (last_group && !vector && added_phases[0+:PHASE] > cycles) cycles = added_phases[0+:PHASE];
-      if (last_group && !vector && added_phases[PHASE+:PHASE] > cycles) cycles = added_phases[PHASE+:PHASE];
+      if (last_group && !vector && first_added > cycles) cycles = first_added;
+      if (last_group && !vector && last_added > cycles) cycles = last_added;
       if (pass && extra_phases > cycles) cycles = extra_phases;
       if (pass && streams && result_phases > cycles) cycles = result_phases;
     end
@@ -139,7 +150,7 @@ module engine (
   logic [TILE_PORTS*ROTATE-1:0] tile_rotation;
   logic [TILE_PORTS*INSIDE-1:0] tile_place;
   odometer #(.LEVELS(TILE_LEVELS), .OPERANDS(TILE_PORTS), .COUNT(COUNT), .ADDRESS(ADDRESS), .ROTATE(ROTATE), .INSIDE(INSIDE)) tile (
-      .clk, .load(state == LOAD), .step(fire && real_tile), .save(sweep && last_group), .restore(sweep && !last_group),
+      .clk, .load, .step(fire && real_tile), .save(sweep && last_group), .restore(sweep && !last_group),
       .count(d[F_TILE_COUNT+:TILE_LEVELS*COUNT]), .period(d[F_TILE_PERIOD+:TILE_LEVELS*TILE_PORTS*4]),
       .stride(d[F_TILE_STRIDE+:TILE_LEVELS*TILE_PORTS*ADDRESS]),
       .turn_period(d[F_TILE_TURN_PERIOD+:TILE_LEVELS*TILE_PORTS*4]),
@@ -153,7 +164,7 @@ module engine (
   logic [GROUP_PORTS*ROTATE-1:0] group_rotation;
   logic [GROUP_PORTS*INSIDE-1:0] group_place;
   odometer #(.LEVELS(GROUP_LEVELS), .OPERANDS(GROUP_PORTS), .COUNT(COUNT), .ADDRESS(ADDRESS), .ROTATE(ROTATE), .INSIDE(INSIDE)) group (
-      .clk, .load(state == LOAD), .step(sweep), .save(1'b0), .restore(1'b0),
+      .clk, .load, .step(sweep), .save(1'b0), .restore(1'b0),
       .count(d[F_GROUP_COUNT+:GROUP_LEVELS*COUNT]), .period(d[F_GROUP_PERIOD+:GROUP_LEVELS*GROUP_PORTS*4]),
       .stride(d[F_GROUP_STRIDE+:GROUP_LEVELS*GROUP_PORTS*ADDRESS]),
       .turn_period(d[F_GROUP_TURN_PERIOD+:GROUP_LEVELS*GROUP_PORTS*4]),
@@ -220,7 +231,7 @@ module engine (
       field_add(tile_rotation[0+:ROTATE], group_rotation[0+:ROTATE], left_top), look_rotation[0+:ROTATE], left_top);
   read_port #(.MEMORIES(MEMORIES), .MEMORY(MEMORY), .BANKS(BANKS), .WORD(WORD), .ADDRESS(ADDRESS), .ROTATE(ROTATE),
               .INSIDE(INSIDE), .CHOICE(CHOICE), .MASK(MEMORY_MASK), .TOP(MEMORY_TOP)) left (
-      .clk, .valid(idle ? host_valid && !host_write : run && real_tile && phase < left_phases && reads_left), .first(phase == 0),
+      .clk, .reset, .valid(idle ? host_valid && !host_write && !host_memory[15] : run && real_tile && phase < left_phases && reads_left), .first(phase == 0),
       .choice(left_first + CHOICE'(phase)), .memory(left_memory),
       .base(idle ? host_word[ADDRESS-1:0] : left_base), .rotation(idle ? host_bank[ROTATE-1:0] : left_rotation),
       .place(idle ? host_element[INSIDE-1:0] : tile_place[0+:INSIDE] | group_place[0+:INSIDE] | look_place[0+:INSIDE]),
@@ -231,7 +242,7 @@ module engine (
 
   read_port #(.MEMORIES(MEMORIES), .MEMORY(MEMORY), .BANKS(BANKS), .WORD(WORD), .ADDRESS(ADDRESS), .ROTATE(ROTATE),
               .INSIDE(INSIDE), .CHOICE(CHOICE), .SERVES(RIGHT_SERVES), .MASK(MEMORY_MASK), .TOP(MEMORY_TOP)) right (
-      .clk, .valid(run && real_tile && phase < right_phases && reads_right), .first(phase == 0),
+      .clk, .reset, .valid(run && real_tile && phase < right_phases && reads_right), .first(phase == 0),
       .choice(right_first + CHOICE'(phase)), .memory(right_memory),
       .base(d[F_RIGHT_BASE+:ADDRESS] + tile_address[ADDRESS+:ADDRESS] + group_address[ADDRESS+:ADDRESS] +
             look_address[ADDRESS+:ADDRESS]),
@@ -253,28 +264,31 @@ module engine (
       .clk, .valid(left_valid3), .first(left_first3), .taken(left_taken), .d(left_dealt), .lane(left_lane));
   lanes #(.LANES(LANES_RIGHT)) to_right (
       .clk, .valid(right_valid3), .first(right_first3), .taken(right_taken), .d(right_dealt), .lane(right_lane));
-  delay #(.WIDTH(1), .CYCLES(4)) answer (.clk, .d(idle && host_valid && !host_write), .q(host_answers));
-  assign host_q = left_lane[31:0];
+  flags #(.WIDTH(1), .CYCLES(4)) answer (.clk, .reset, .d(idle && host_valid && !host_write), .q(host_answers));
+  logic host_beside;
+  logic [31:0] host_of_rows;
+  delay #(.WIDTH(1), .CYCLES(4)) beside_answer (.clk, .d(host_memory[15]), .q(host_beside));
+  assign host_q = host_beside ? host_of_rows : left_lane[31:0];
 
   // ---- sums: four cycles from issue to multiplier ----
   logic sum_valid, sum_first, sum_last;
   logic [SLOT-1:0] sum_slot;
-  delay #(.WIDTH(SLOT + 3), .CYCLES(4)) to_lanes (
-      .clk, .d({fire && real_tile && !vector, first_group, last_group, slot[SLOT-1:0]}),
-      .q({sum_valid, sum_first, sum_last, sum_slot}));
+  flags #(.WIDTH(1), .CYCLES(4)) to_lanes (.clk, .reset, .d(fire && real_tile && !vector), .q(sum_valid));
+  delay #(.WIDTH(SLOT + 2), .CYCLES(4)) beside (
+      .clk, .d({first_group, last_group, slot[SLOT-1:0]}), .q({sum_first, sum_last, sum_slot}));
   logic sum_finished;
   logic [ROWS*COLUMNS*32-1:0] sum;
   dot_lanes #(.ROWS(ROWS), .COLUMNS(COLUMNS), .TERMS(TERMS), .MULTIPLY(MULTIPLY), .ADD(ADD), .OPEN(OPEN), .SLOT(SLOT)) dot (
-      .clk, .valid(sum_valid), .first(sum_first), .last(sum_last), .slot(sum_slot), .left(left_lane[ROWS*TERMS*32-1:0]),
+      .clk, .reset, .valid(sum_valid), .first(sum_first), .last(sum_last), .slot(sum_slot), .left(left_lane[ROWS*TERMS*32-1:0]),
       .right(right_lane[TERMS*COLUMNS*32-1:0]), .finished(sum_finished), .result(sum));
 
   // ---- SGD: w - rate * g ----
   wire [VECTOR*32-1:0] updated;
   generate
-    if (UPDATES) begin : g_updates
+    if (UPDATES != 0) begin : g_updates
       for (genvar v = 0; v < VECTOR; v++) begin : g_update
         logic [31:0] w, change;
-        fp32_multiply #(.LATENCY(MULTIPLY)) scale (.clk, .a(d[F_RATE+:32]), .b(right_lane[v*32+:32]), .y(change));
+        fp32_multiply #(.LATENCY(MULTIPLY)) scale (.clk, .a(rate), .b(right_lane[v*32+:32]), .y(change));
         delay #(.WIDTH(32), .CYCLES(MULTIPLY)) hold (.clk, .d(left_lane[v*32+:32]), .q(w));
         fp32_add #(.LATENCY(ADD)) subtract (
             .clk, .a(w), .b({!change[31], change[30:0]}), .y(updated[v*32+:32]));
@@ -303,14 +317,16 @@ module engine (
     result_first, result_phases};
   logic updated_valid;
   logic [GOES-1:0] updated_goes, sum_goes;
-  delay #(.WIDTH(GOES + 1), .CYCLES(TO_UPDATED)) with_update (
-      .clk, .d({fire && real_tile && vector && !pass, goes}), .q({updated_valid, updated_goes}));
+  flags #(.WIDTH(1), .CYCLES(TO_UPDATED)) with_update (
+      .clk, .reset, .d(fire && real_tile && vector && !pass), .q(updated_valid));
+  delay #(.WIDTH(GOES), .CYCLES(TO_UPDATED)) beside_update (.clk, .d(goes), .q(updated_goes));
   delay #(.WIDTH(GOES), .CYCLES(TO_SUM - TO_UPDATED)) with_sum (.clk, .d(updated_goes), .q(sum_goes));
 
   // The operation's last issue, a padding one or not, travels so far, too.
   logic update_ended, sum_ended;
-  delay #(.WIDTH(1), .CYCLES(TO_UPDATED)) end_of_update (.clk, .d(last_issue && !pass), .q(update_ended));
-  delay #(.WIDTH(1), .CYCLES(TO_SUM - TO_UPDATED)) end_of_sum (.clk, .d(update_ended && !vector), .q(sum_ended));
+  flags #(.WIDTH(1), .CYCLES(TO_UPDATED)) end_of_update (.clk, .reset, .d(last_issue && !pass), .q(update_ended));
+  flags #(.WIDTH(1), .CYCLES(TO_SUM - TO_UPDATED)) end_of_sum (
+      .clk, .reset, .d(update_ended && !vector), .q(sum_ended));
 
   // ---- what a product does before it writes ----
   logic finished_valid, finished_ended;
@@ -341,7 +357,7 @@ module engine (
   logic [INSIDE-1:0] write_place;
   logic [CHOICE-1:0] write_choice, first_choice;
   logic [PHASE-1:0] write_needs, write_phase, needs;
-  wire by_host = idle && host_valid && host_write;
+  wire by_host = idle && host_valid && host_write && !host_memory[15];
   wire take = finished_valid || updated_valid || by_host || pass_valid;
   wire [GOES-1:0] taken = by_host ? goes : pass_valid ? pass_goes : updated_valid ? updated_goes : finished_goes;
   assign {first_choice, needs} = taken[CHOICE+PHASE-1:0];
@@ -354,7 +370,7 @@ module engine (
       end else begin : g_no_sum
         assign of_sum = '0;
       end
-      if (UPDATES && n < VECTOR) begin : g_update
+      if (UPDATES != 0 && n < VECTOR) begin : g_update
         assign of_update = updated[n*32+:32];
       end else begin : g_no_update
         assign of_update = of_sum;
@@ -378,10 +394,10 @@ module engine (
   // leaves one later.
   logic update_left;
   logic [PHASE-1:0] writes_left;
-  wire [PHASE-1:0] written = write_phase + 2'd2;  // phases of the write at hand, this and the next cycle's included
+  wire [PHASE-1:0] written = write_phase + PHASE'(2);  // phases of the write at hand, this and the next cycle's included
   wire [PHASE-1:0] unwritten = take ? needs - 1'b1 : result_valid && write_needs > written ? write_needs - written : '0;
   always_ff @(posedge clk) begin
-    update_left <= update_ended && vector;
+    update_left <= update_ended && vector && !reset;
     if (reset) writes_left <= '0;
     else if (finished_ended) writes_left <= unwritten;
     else if (writes_left != 0) writes_left <= writes_left - 1'b1;
@@ -412,7 +428,7 @@ module engine (
       assign write_enable[b*WORD+:WORD] = enable[b*WORD+:WORD] & {WORD{banks_used[b]}};
     end
     for (genvar m = 0; m < MEMORIES; m++) begin : g_into
-      assign write[m] = result_valid && write_memory == m;
+      assign write[m] = result_valid && !reset && write_memory == MEMORY'(m);
     end
   endgenerate
 
@@ -430,6 +446,7 @@ module engine (
   assign extra_used = '0;
   assign extra_address = '0;
   assign pass_left = '0;
+  assign host_of_rows = '0;
   assign pass_valid = '0;
   assign pass_goes = '0;
   assign of_pass = '0;

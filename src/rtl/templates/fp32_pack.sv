@@ -16,11 +16,9 @@ module fp32_pack (
   wire        low = negative || rounded[32:23] == 0;
   wire        high = !negative && rounded[32:23] >= 10'd255;
 
-  always_comb begin
-    if (nan) y = 32'h7fc00000;
-    else if (infinite) y = {sign, 31'h7f800000};
-    else if (zero || low) y = {sign, 31'b0};
-    else if (high) y = {sign, 31'h7f800000};
-    else y = {sign, rounded[30:0]};
-  end
+  assign y = nan ? 32'h7fc00000
+           : infinite ? {sign, 31'h7f800000}
+           : zero || low ? {sign, 31'b0}
+           : high ? {sign, 31'h7f800000}
+           : {sign, rounded[30:0]};
 endmodule

@@ -42,11 +42,9 @@ module fp32_square_root #(
   wire up = root[0] && (rest != 0 || root[1]);
   wire [30:0] rounded = {done[4+:8], root[23:1]} + {30'b0, up};
   logic [31:0] result;
-  always_comb begin
-    if (done[2]) result = 32'h7fc00000;
-    else if (done[0]) result = {done[3], 31'b0};
-    else if (done[1]) result = 32'h7f800000;
-    else result = {1'b0, rounded};
-  end
+  assign result = done[2] ? 32'h7fc00000
+                : done[0] ? {done[3], 31'b0}
+                : done[1] ? 32'h7f800000
+                : {1'b0, rounded};
   delay #(.WIDTH(32), .CYCLES(LATENCY - CUTS)) last (.clk, .d(result), .q(y));
 endmodule

@@ -23,6 +23,7 @@ module memory #(
 `ifndef SYNTHESIS
     ,
     input  logic                           check,
+    input  logic                           restore,
     output int unsigned                    wrong
 `endif
 );
@@ -38,7 +39,7 @@ module memory #(
   wire [ROW*32-1:0] row;
   generate
     for (genvar f = 0; f < FORMS; f++) begin : g_form
-      localparam int SEEN = BANKS_SEEN[f*16+:16];
+      localparam int SEEN = {16'b0, BANKS_SEEN[f*16+:16]};
       localparam int EACH = BANKS_HERE / SEEN;
       localparam int ELEMENTS = EACH * WORD_HERE;
       for (genvar b = 0; b < BANKS_HERE; b++) begin : g_bank
@@ -63,12 +64,17 @@ module memory #(
   logic [BANKS_HERE*ADDRESS-1:0] address_here, write_address_here;
   logic [ROW-1:0] writes_here;
   logic [ROW*32-1:0] written_here;
+  wire [BANKS_HERE-1:0] first_reads = reads[0+:BANKS_HERE];
+  wire [BANKS_HERE*ADDRESS-1:0] first_address = addresses[0+:BANKS_HERE*ADDRESS];
+  wire [ROW-1:0] first_writes = writes[0+:ROW];
+  wire [BANKS_HERE*ADDRESS-1:0] first_write_address = write_addresses[0+:BANKS_HERE*ADDRESS];
+  wire [ROW*32-1:0] first_written = written[0+:ROW*32];
   always_comb begin
-    reads_here = reads[0+:BANKS_HERE];
-    address_here = addresses[0+:BANKS_HERE*ADDRESS];
-    writes_here = writes[0+:ROW];
-    write_address_here = write_addresses[0+:BANKS_HERE*ADDRESS];
-    written_here = written[0+:ROW*32];
+    reads_here = first_reads;
+    address_here = first_address;
+    writes_here = first_writes;
+    write_address_here = first_write_address;
+    written_here = first_written;
     for (int f = 1; f < FORMS; f++) begin
       if (|reads[f*BANKS_HERE+:BANKS_HERE]) begin
         reads_here = reads[f*BANKS_HERE+:BANKS_HERE];
@@ -90,7 +96,7 @@ module memory #(
           .write(writes_here[b*WORD_HERE+:WORD_HERE]), .write_address(write_address_here[b*ADDRESS+:ADDRESS]),
           .d(written_here[b*WORD_HERE*32+:WORD_HERE*32])
 `ifndef SYNTHESIS
-          , .check, .wrong(wrong_of[b])
+          , .check, .restore, .wrong(wrong_of[b])
 `endif
       );
     end

@@ -1,27 +1,33 @@
   // The vector unit and what it has beside the engine's ports: a third operand, scalars of rows, the sample. Included by
   // engine.sv where the program has passes.
   //
-  // The sample is what changes from run to run: `sample.hex` has, for each of SAMPLES runs, SAMPLE_WORDS words (24 bits of
-  // address, 8 of rotation and 8 of the place in a word where an operand lies, or a limit of columns), `labels.hex` a label and a share for each
-  // row of a loss.
-  logic [39:0] sample[SAMPLES*SAMPLE_WORDS];
-  logic [63:0] labels[SAMPLES*SAMPLE_LABELS];
-  initial begin
-    $readmemh("sample.hex", sample);
-    $readmemh("labels.hex", labels);
-  end
-  localparam int IN_SAMPLES = $clog2(SAMPLES * SAMPLE_WORDS + 1);
-  localparam int IN_LABELS = $clog2(SAMPLES * SAMPLE_LABELS + 1);
-  logic [IN_SAMPLES-1:0] first_word;
-  logic [IN_LABELS-1:0] first_label;
+  // The sample is what changes from run to run: SAMPLE_WORDS words (24 bits of address, 8 of rotation and 8 of the place in
+  // a word where an operand lies, or a limit of columns), and a label and a share for each row of a loss. There are two
+  // buffers of them, the first for the first run after a reset, then in turn: the host fills one while a run takes the
+  // other. An entry is written by its second half.
+  localparam int WORDS_HERE = SAMPLE_WORDS > 0 ? SAMPLE_WORDS : 1;
+  localparam int LABELS_HERE = SAMPLE_LABELS > 0 ? SAMPLE_LABELS : 1;
+  logic [39:0] sample[2*WORDS_HERE];
+  logic [63:0] labels[2*LABELS_HERE];
+  logic buffer;
   always_ff @(posedge clk)
-    if (reset) begin
-      first_word <= '0;
-      first_label <= '0;
-    end else if (state == LOAD && d[F_END]) begin  // the next run has the next sample
-      first_word <= first_word + IN_SAMPLES'(SAMPLE_WORDS);
-      first_label <= first_label + IN_LABELS'(SAMPLE_LABELS);
-    end
+    if (reset) buffer <= 1'b0;
+    else if (load && d[F_END]) buffer <= !buffer;
+  localparam int IN_SAMPLES = $clog2(2 * WORDS_HERE);
+  localparam int IN_LABELS = $clog2(2 * LABELS_HERE);
+  wire [IN_SAMPLES-1:0] first_word = buffer ? IN_SAMPLES'(WORDS_HERE) : '0;
+  wire [IN_LABELS-1:0] first_label = buffer ? IN_LABELS'(LABELS_HERE) : '0;
+
+  wire [IN_SAMPLES-1:0] host_in_sample = IN_SAMPLES'(host_word) + (host_bank[0] ? IN_SAMPLES'(WORDS_HERE) : '0);
+  wire [IN_LABELS-1:0] host_in_labels = IN_LABELS'(host_word) + (host_bank[0] ? IN_LABELS'(LABELS_HERE) : '0);
+  logic [31:0] first_half;
+  always_ff @(posedge clk) begin
+    if (host_valid && host_write && !host_element[0]) first_half <= host_d;
+    if (host_valid && host_write && host_element[0] && host_memory == HOST_SAMPLE)
+      sample[host_in_sample] <= {host_d[7:0], first_half};
+    if (host_valid && host_write && host_element[0] && host_memory == HOST_LABELS)
+      labels[host_in_labels] <= {host_d, first_half};
+  end
 
   wire [2:0] looks = d[F_LOOKS+:3];
   generate
@@ -58,7 +64,7 @@
   extra_blocks of_extra (.block(extra_block), .first(extra_first), .phases(extra_phases));
   read_port #(.MEMORIES(MEMORIES), .MEMORY(MEMORY), .BANKS(BANKS), .WORD(WORD), .ADDRESS(ADDRESS), .ROTATE(ROTATE),
               .INSIDE(INSIDE), .CHOICE(CHOICE), .MASK(MEMORY_MASK), .TOP(MEMORY_TOP)) extra (
-      .clk, .valid(run && real_tile && phase < extra_phases && reads_extra), .first(phase == 0),
+      .clk, .reset, .valid(run && real_tile && phase < extra_phases && reads_extra), .first(phase == 0),
       .choice(extra_first + CHOICE'(phase)), .memory(extra_memory),
       .base(d[F_EXTRA_BASE+:ADDRESS] + tile_address[3*ADDRESS+:ADDRESS] + group_address[3*ADDRESS+:ADDRESS]),
       .rotation(field_add(tile_rotation[3*ROTATE+:ROTATE], group_rotation[3*ROTATE+:ROTATE], extra_top)),
@@ -82,9 +88,10 @@
   logic [ROW-1:0] trip_row, read_row;
   logic [IN_LABELS-1:0] read_label;
   logic [GOES-1:0] trip_goes;
-  delay #(.WIDTH(3 + SLOT + ADDRESS + GOES), .CYCLES(4)) to_unit (
-      .clk, .d({fire && real_tile && pass, first_group, last_group, slot[SLOT-1:0], column_number, goes}),
-      .q({trip_valid, trip_first, trip_last, trip_slot, trip_column, trip_goes}));
+  flags #(.WIDTH(1), .CYCLES(4)) to_unit (.clk, .reset, .d(fire && real_tile && pass), .q(trip_valid));
+  delay #(.WIDTH(2 + SLOT + ADDRESS + GOES), .CYCLES(4)) beside_unit (
+      .clk, .d({first_group, last_group, slot[SLOT-1:0], column_number, goes}),
+      .q({trip_first, trip_last, trip_slot, trip_column, trip_goes}));
   delay #(.WIDTH(ROW + IN_LABELS), .CYCLES(3)) to_scalars (
       .clk, .d({d[F_FIRST_ROW+:ROW] + ROW'(row_number),
                 first_label + IN_LABELS'(d[F_FIRST_LABEL+:LABEL]) + IN_LABELS'(row_number)}),
@@ -106,23 +113,28 @@
   generate
   for (genvar i = 0; i < 4; i++) begin : g_scalar
     bank #(.ELEMENTS(1), .DEPTH(SCALAR_ROWS), .ADDRESS(ROW), .STYLE("auto"), .NAME({"scalars", 8'(48 + i)})) store (
-        .clk, .read(1'b1), .read_address(read_row), .q(scalars[i*32+:32]), .write(scalar_write[i]),
+        .clk, .read(1'b1), .read_address(idle ? ROW'(host_word) : read_row), .q(scalars[i*32+:32]), .write(scalar_write[i] && !reset),
         .write_address(scalar_row[i*ROW+:ROW]), .d(scalar_d[i*32+:32])
 `ifndef SYNTHESIS
-        , .check, .wrong(wrong_scalar[i])
+        , .check, .restore, .wrong(wrong_scalar[i])
 `endif
     );
   end
   endgenerate
+
+  // The host reads a scalar where no program runs: it is there when an element of a memory would be.
+  logic [1:0] host_scalar;
+  delay #(.WIDTH(2), .CYCLES(1)) to_scalar (.clk, .d(host_element[1:0]), .q(host_scalar));
+  delay #(.WIDTH(32), .CYCLES(3)) to_host (.clk, .d(scalars[host_scalar*32+:32]), .q(host_of_rows));
 
   // ---- the unit ----
   logic [VECTOR*32-1:0] passed;
   vector_unit #(.LANES(VECTOR), .PASS(PASS), .ADD(ADD), .COMPARE(COMPARE), .DEPTH_MOST(DEPTH_MOST), .DEPTH(DEPTH),
                 .OPEN(OPEN), .SLOT(SLOT), .COLUMN(ADDRESS), .ROW(ROW), .GOES(GOES), .SUMS(SUMS), .SECOND(SECOND),
                 .GREATEST(GREATEST)) unit (
-      .clk, .clear(state == LOAD), .pass(d[F_PASS+:PASS]), .depth(d[F_DEPTH+:DEPTH]), .streams, .of_rows(d[F_OF_ROWS]),
+      .clk, .reset, .clear(load), .pass(d[F_PASS+:PASS]), .depth(d[F_DEPTH+:DEPTH]), .streams, .of_rows(d[F_OF_ROWS]),
       .sums(d[F_SUMS]), .by_column(d[F_BY_COLUMN]), .greatest(d[F_GREATEST]), .scalar(d[F_SCALAR+:8]),
-      .has(d[F_HAS+:4]), .k0(d[F_K+:32]), .k1(d[F_K+32+:32]), .limit,
+      .has(d[F_HAS+:4]), .k0(d[F_RATED] ? rate : d[F_K+:32]), .k1(d[F_K+32+:32]), .limit,
       .valid(trip_valid), .first(trip_first), .last(trip_last), .slot(trip_slot), .column(trip_column), .row(trip_row),
       .a(left_lane[VECTOR*32-1:0]), .b(right_lane[VECTOR*32-1:0]), .c(extra_lane), .s(scalars),
       .label(label[ADDRESS-1:0]), .share(label[63:32]), .goes(trip_goes),

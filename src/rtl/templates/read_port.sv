@@ -15,6 +15,7 @@ module read_port #(
     parameter logic [MEMORIES*ROTATE-1:0] TOP = '0
 ) (
     input  logic                              clk,
+    input  logic                              reset,
     input  logic                              valid,
     input  logic                              first,    // phase 0
     input  logic [                CHOICE-1:0] choice,
@@ -40,10 +41,11 @@ module read_port #(
   logic [ADDRESS-1:0] base1;
   logic [ROTATE-1:0] rotation1;
   logic [INSIDE-1:0] place1;
-  delay #(.WIDTH(2 + CHOICE + MEMORY + ADDRESS + ROTATE + INSIDE), .CYCLES(1)) summed (
+  flags #(.WIDTH(1), .CYCLES(1)) asked (.clk, .reset, .d(valid), .q(valid1));
+  delay #(.WIDTH(1 + CHOICE + MEMORY + ADDRESS + ROTATE + INSIDE), .CYCLES(1)) summed (
       .clk,
-      .d({valid, first, choice, memory, base, rotation, place}),
-      .q({valid1, first1, choice1, memory1, base1, rotation1, place1})
+      .d({first, choice, memory, base, rotation, place}),
+      .q({first1, choice1, memory1, base1, rotation1, place1})
   );
   wire [ROTATE-1:0] mask1 = MASK[memory1*ROTATE+:ROTATE];
   wire [ROTATE-1:0] top1 = TOP[memory1*ROTATE+:ROTATE];
@@ -63,7 +65,7 @@ module read_port #(
     for (genvar m = 0; m < MEMORIES; m++) begin : g_read
       if (SERVES[m]) begin : g_served
         logic reads;
-        always_ff @(posedge clk) reads <= valid1 && memory1 == m;
+        always_ff @(posedge clk) reads <= valid1 && memory1 == MEMORY'(m);
         assign read[m] = reads;
       end else begin : g_other
         assign read[m] = 1'b0;
@@ -75,16 +77,17 @@ module read_port #(
   logic [MEMORY-1:0] memory3;
   logic [ROTATE-1:0] rotation3, mask3, top3;
   logic [INSIDE-1:0] place3;
-  delay #(.WIDTH(2 + MEMORY + 3 * ROTATE + INSIDE), .CYCLES(2)) answered (
+  flags #(.WIDTH(1), .CYCLES(2)) answer (.clk, .reset, .d(valid1), .q(valid3));
+  delay #(.WIDTH(1 + MEMORY + 3 * ROTATE + INSIDE), .CYCLES(2)) answered (
       .clk,
-      .d({valid1, first1, memory1, rotation1, mask1, top1, place1}),
-      .q({valid3, first3, memory3, rotation3, mask3, top3, place3})
+      .d({first1, memory1, rotation1, mask1, top1, place1}),
+      .q({first3, memory3, rotation3, mask3, top3, place3})
   );
   logic [BANKS*WORD*32-1:0] by_bank;
   always_comb begin
     by_bank = '0;
     for (int m = 0; m < MEMORIES; m++)
-      if (SERVES[m] && memory3 == m) by_bank = data[m*BANKS*WORD*32+:BANKS*WORD*32];
+      if (SERVES[m] && memory3 == MEMORY'(m)) by_bank = data[m*BANKS*WORD*32+:BANKS*WORD*32];
   end
   turn #(.BANKS(BANKS), .WORD(WORD), .ROTATE(ROTATE), .INSIDE(INSIDE)) in_order (
       .rotation(rotation3), .mask(mask3), .top(top3), .place(place3), .d(by_bank), .q(words));

@@ -13,6 +13,7 @@ module vector_sum #(
     parameter int GOES = 1
 ) (
     input  logic                clk,
+    input  logic                reset,
     input  logic                valid,
     input  logic                by_column,
     input  logic                first,
@@ -33,12 +34,14 @@ module vector_sum #(
   logic [WIDTH-1:0] tree_carried;
   logic [SLOT-1:0] add_slot, end_slot;
   logic [GOES-1:0] add_goes;
-  delay #(.WIDTH(WIDTH + 1), .CYCLES(TREE * LATENCY)) through_tree (
-      .clk, .d({valid && !columns, first, last, slot, goes}), .q({tree_valid, tree_carried}));
+  flags #(.WIDTH(1), .CYCLES(TREE * LATENCY)) through_tree (.clk, .reset, .d(valid && !columns), .q(tree_valid));
+  delay #(.WIDTH(WIDTH), .CYCLES(TREE * LATENCY)) beside_tree (
+      .clk, .d({first, last, slot, goes}), .q(tree_carried));
   assign add_valid = columns ? valid : tree_valid;
   assign {add_first, add_last, add_slot, add_goes} = columns ? {first, last, slot, goes} : tree_carried;
-  delay #(.WIDTH(SLOT + GOES + 2), .CYCLES(LATENCY)) to_end (
-      .clk, .d({add_valid, add_last, add_slot, add_goes}), .q({end_valid, end_last, end_slot, finished_goes}));
+  flags #(.WIDTH(1), .CYCLES(LATENCY)) to_end (.clk, .reset, .d(add_valid), .q(end_valid));
+  delay #(.WIDTH(SLOT + GOES + 1), .CYCLES(LATENCY)) beside_end (
+      .clk, .d({add_last, add_slot, add_goes}), .q({end_last, end_slot, finished_goes}));
   assign finished = end_valid && end_last;
 
   logic [2*LANES*32-1:0] node;  // node i is made of nodes 2 i and 2 i + 1; the lanes are the last LANES

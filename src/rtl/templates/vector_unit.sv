@@ -21,6 +21,7 @@ module vector_unit #(
     parameter bit GREATEST = 1
 ) (
     input  logic                clk,
+    input  logic                reset,
     input  logic                clear,      // an operation begins
     // the pass
     input  logic [    PASS-1:0] pass,
@@ -79,7 +80,7 @@ module vector_unit #(
   logic [ROW-1:0] through_row;
   logic [GOES-1:0] through_goes;
   delay_by #(.WIDTH(2 + SLOT + 2 * LANES + ROW + GOES), .MOST(DEPTH_MOST), .CYCLES(DEPTH)) along (
-      .clk, .clear, .cycles(depth), .valid, .d({first, last, slot, counted, hit, row, goes}), .q_valid(through),
+      .clk, .clear(clear || reset), .cycles(depth), .valid, .d({first, last, slot, counted, hit, row, goes}), .q_valid(through),
       .q({through_first, through_last, through_slot, through_counted, through_hit, through_row, through_goes}));
 
   logic [LANES*32-1:0] stream, u_counted, v_counted;
@@ -102,7 +103,7 @@ module vector_unit #(
   generate
     if (SUMS) begin : g_sums
       vector_sum #(.LANES(LANES), .LATENCY(ADD), .OPEN(OPEN), .SLOT(SLOT), .GOES(ROW + GOES)) first_sum (
-          .clk, .valid(through && sums && !greatest), .by_column, .first(through_first), .last(through_last),
+          .clk, .reset, .valid(through && sums && !greatest), .by_column, .first(through_first), .last(through_last),
           .slot(through_slot), .d(u_counted), .goes({through_row, through_goes}), .finished(sum_finished),
           .finished_goes(sum_goes), .result(sum));
     end else begin : g_no_sums
@@ -110,7 +111,7 @@ module vector_unit #(
     end
     if (SECOND) begin : g_second
       vector_sum #(.LANES(LANES), .LATENCY(ADD), .COLUMNS(0), .OPEN(OPEN), .SLOT(SLOT), .GOES(ROW + GOES)) second_sum (
-          .clk, .valid(through && sums && has[2]), .by_column(1'b0), .first(through_first), .last(through_last),
+          .clk, .reset, .valid(through && sums && has[2]), .by_column(1'b0), .first(through_first), .last(through_last),
           .slot(through_slot), .d(v_counted), .goes({through_row, through_goes}), .finished(second_finished),
           .finished_goes(second_goes), .result(second));
     end else begin : g_no_second
@@ -119,7 +120,7 @@ module vector_unit #(
     if (GREATEST) begin : g_greatest
       vector_sum #(.LANES(LANES), .LATENCY(COMPARE), .GREATEST(1), .COLUMNS(0), .OPEN(OPEN), .SLOT(SLOT),
                    .GOES(ROW + GOES)) greatest_of_row (
-          .clk, .valid(through && sums && greatest), .by_column(1'b0), .first(through_first), .last(through_last),
+          .clk, .reset, .valid(through && sums && greatest), .by_column(1'b0), .first(through_first), .last(through_last),
           .slot(through_slot), .d(u_counted), .goes({through_row, through_goes}), .finished(greatest_finished),
           .finished_goes(greatest_goes), .result(most));
     end else begin : g_no_greatest
@@ -135,34 +136,23 @@ module vector_unit #(
 
   wire row_finished = (sum_finished && !by_column) || greatest_finished;
   wire [ROW-1:0] row_of_sum = greatest_finished ? greatest_goes[GOES+:ROW] : sum_goes[GOES+:ROW];
-  always_comb begin
-    scalar_write = '0;
-    scalar_row = '0;
-    scalar_d = '0;
-    for (int i = 0; i < 4; i++) begin
-      scalar_row[i*ROW+:ROW] = through_row;
-      if (has[0] && of_rows && through && scalar[1:0] == i[1:0]) begin
-        scalar_write[i] = 1'b1;
-        scalar_d[i*32+:32] = y[31:0];
-      end
-      if (has[1] && of_rows && through && scalar[3:2] == i[1:0]) begin
-        scalar_write[i] = 1'b1;
-        scalar_d[i*32+:32] = u[31:0];
-      end
-      if (has[1] && !of_rows && row_finished && scalar[3:2] == i[1:0]) begin
-        scalar_write[i] = 1'b1;
-        scalar_row[i*ROW+:ROW] = row_of_sum;
-        scalar_d[i*32+:32] = greatest_finished ? most[31:0] : sum[31:0];
-      end
-      if (has[2] && second_finished && scalar[5:4] == i[1:0]) begin
-        scalar_write[i] = 1'b1;
-        scalar_row[i*ROW+:ROW] = second_goes[GOES+:ROW];
-        scalar_d[i*32+:32] = second[31:0];
-      end
-      if (has[3] && keeps && scalar[7:6] == i[1:0]) begin
-        scalar_write[i] = 1'b1;
-        scalar_d[i*32+:32] = kept;
-      end
+  wire y_kept = has[0] && of_rows && through;
+  wire u_kept = has[1] && of_rows && through;
+  wire sum_kept = has[1] && !of_rows && row_finished;
+  wire second_kept = has[2] && second_finished;
+  wire label_kept = has[3] && keeps;
+  wire [31:0] of_sum = greatest_finished ? most[31:0] : sum[31:0];
+  generate
+    for (genvar i = 0; i < 4; i++) begin : g_scalar
+      wire by_y = y_kept && scalar[1:0] == 2'(i);
+      wire by_u = u_kept && scalar[3:2] == 2'(i);
+      wire by_sum = sum_kept && scalar[3:2] == 2'(i);
+      wire by_second = second_kept && scalar[5:4] == 2'(i);
+      wire by_label = label_kept && scalar[7:6] == 2'(i);
+      assign scalar_write[i] = by_y || by_u || by_sum || by_second || by_label;
+      assign scalar_row[i*ROW+:ROW] = by_second ? second_goes[GOES+:ROW] : by_sum ? row_of_sum : through_row;
+      assign scalar_d[i*32+:32] =
+          by_label ? kept : by_second ? second[31:0] : by_sum ? of_sum : by_u ? u[31:0] : y[31:0];
     end
-  end
+  endgenerate
 endmodule

@@ -8,6 +8,7 @@ module write_back #(
     parameter bit POSITIVE = 0  // the greater of it and +0, not a sum
 ) (
     input  logic                clk,
+    input  logic                reset,
     input  logic                on,      // steady while an operation runs
     input  logic                valid,
     input  logic                ended,
@@ -24,8 +25,9 @@ module write_back #(
   logic late_valid, late_ended;
   logic [GOES-1:0] late_goes;
   logic [LANES*32-1:0] late_later, result;
-  delay #(.WIDTH(2 + GOES + LANES * 32), .CYCLES(LATENCY)) beside (
-      .clk, .d({valid && on, ended && on, goes, later}), .q({late_valid, late_ended, late_goes, late_later}));
+  flags #(.WIDTH(2), .CYCLES(LATENCY)) through (
+      .clk, .reset, .d({valid && on, ended && on}), .q({late_valid, late_ended}));
+  delay #(.WIDTH(GOES + LANES * 32), .CYCLES(LATENCY)) beside (.clk, .d({goes, later}), .q({late_goes, late_later}));
   generate
     for (genvar n = 0; n < LANES; n++) begin : g_lane
       if (POSITIVE) begin : g_positive

@@ -17,7 +17,7 @@
     logic [BANKS-1:0] used1;
     logic [BANKS*ADDRESS-1:0] offset1;
     logic valid3, first3;
-    logic [BANKS*WORD*32-1:0] fetched;
+    logic [BANKS*WORD*32-1:0] found;
     logic [TILE_LANES-1:0] taken;
     logic [TILE_LANES*32-1:0] dealt, lane;
     assign added_top[a*ROTATE+:ROTATE] = top;
@@ -25,21 +25,21 @@
     if (a == 0) begin : g_first
       added1_blocks of_added (.block, .first, .phases);
       added1_words words_of (.choice(choice1), .used(used1), .offset(offset1));
-      added1_deal deal (.clk, .choice(choice2), .words(fetched), .taken, .lane(dealt));
+      added1_deal deal (.clk, .choice(choice2), .words(found), .taken, .lane(dealt));
     end else begin : g_second
       added2_blocks of_added (.block, .first, .phases);
       added2_words words_of (.choice(choice1), .used(used1), .offset(offset1));
-      added2_deal deal (.clk, .choice(choice2), .words(fetched), .taken, .lane(dealt));
+      added2_deal deal (.clk, .choice(choice2), .words(found), .taken, .lane(dealt));
     end
     read_port #(.MEMORIES(MEMORIES), .MEMORY(MEMORY), .BANKS(BANKS), .WORD(WORD), .ADDRESS(ADDRESS), .ROTATE(ROTATE),
                 .INSIDE(INSIDE), .CHOICE(CHOICE), .MASK(MEMORY_MASK), .TOP(MEMORY_TOP)) port (
-        .clk, .valid(run && real_tile && last_group && d[F_ADDS+a] && phase < phases), .first(phase == 0),
+        .clk, .reset, .valid(run && real_tile && last_group && d[F_ADDS+a] && phase < phases), .first(phase == 0),
         .choice(first + CHOICE'(phase)), .memory,
         .base(d[F_ADDED_BASE+a*ADDRESS+:ADDRESS] + tile_address[AT*ADDRESS+:ADDRESS]),
         .rotation(tile_rotation[AT*ROTATE+:ROTATE]), .place(tile_place[AT*INSIDE+:INSIDE]),
         .choice1, .used1, .offset1,
         .read(added_read[a*MEMORIES+:MEMORIES]), .used(added_used[a*BANKS+:BANKS]),
-        .address(added_address[a*BANKS*ADDRESS+:BANKS*ADDRESS]), .choice2, .data, .valid3, .first3, .words(fetched));
+        .address(added_address[a*BANKS*ADDRESS+:BANKS*ADDRESS]), .choice2, .data, .valid3, .first3, .words(found));
     lanes #(.LANES(TILE_LANES)) to_lanes (.clk, .valid(valid3), .first(first3), .taken, .d(dealt), .lane);
     delay #(.WIDTH(TILE_LANES * 32), .CYCLES(TO_SUM - 4)) waiting (
         .clk, .d(lane), .q(added[a*TILE_LANES*32+:TILE_LANES*32]));
@@ -59,11 +59,12 @@
   for (genvar s = 0; s < 3; s++) begin : g_stage
     localparam int HERE = s * TILE_LANES * 32;
     localparam int NEXT = HERE + TILE_LANES * 32;
+    localparam bit FIRST = s == 0;
     if (STAGES[s]) begin : g_stands
       write_back #(.LANES(TILE_LANES), .GOES(GOES), .LATENCY(s == 1 ? COMPARE : ADD), .POSITIVE(s == 1)) stage (
-          .clk, .on(!vector && d[F_STAGES+s]), .valid(stage_valid[s]), .ended(stage_ended[s]),
+          .clk, .reset, .on(!vector && d[F_STAGES+s]), .valid(stage_valid[s]), .ended(stage_ended[s]),
           .goes(stage_goes[s*GOES+:GOES]), .d(staged[HERE+:TILE_LANES*32]),
-          .added(s == 0 ? added[0+:TILE_LANES*32] : later[HERE+:TILE_LANES*32]), .later(later[HERE+:TILE_LANES*32]),
+          .added(FIRST ? added[0+:TILE_LANES*32] : later[HERE+:TILE_LANES*32]), .later(later[HERE+:TILE_LANES*32]),
           .q_valid(stage_valid[s+1]), .q_ended(stage_ended[s+1]), .q_goes(stage_goes[(s+1)*GOES+:GOES]),
           .q(staged[NEXT+:TILE_LANES*32]), .q_later(later[NEXT+:TILE_LANES*32]));
     end else begin : g_passes

@@ -1,0 +1,123 @@
+/* What is generated is read by other tools without a warning that nobody looked at, and works from any state that it may
+ * wake up in: with random values in all that no reset sets, and after a reset in mid-run. */
+#include "support/program.h"
+#include "support/shared.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void need(const char *tool) {
+    char command[64];
+    snprintf(command, sizeof command, "command -v %s", tool);
+    test_run found = test_shell(command);
+    bool absent = found.status != 0;
+    test_run_free(&found);
+    if (!absent) return;
+    print_message("SKIPPED: %s is absent\n", tool);
+    skip();
+}
+
+static void generate(const char *model, const char *options, const char *folder) {
+    char command[1024];
+    snprintf(command, sizeof command, "'%s' rtl '%s' -o '%s' --update %s", TEST_PROGRAM, test_source(model),
+             folder, options);
+    test_run run = test_shell(command);
+    if (run.status != 0) fail_msg("%s: %s%s", command, run.out, run.err);
+    test_run_free(&run);
+}
+
+/* Runs a command in the folder; its status. */
+static int status_of(const char *folder, const char *command, const char *wanted) {
+    char line[1024];
+    snprintf(line, sizeof line, "cd '%s' && { %s; } 2>&1", folder, command);
+    test_run run = test_shell(line);
+    int status = run.status;
+    if (wanted && !strstr(run.out, wanted)) fail_msg("%s: no %s in %s", line, wanted, run.out);
+    test_run_free(&run);
+    return status;
+}
+
+static void remove_folder(const char *folder) {
+    char command[256];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    test_run run = test_shell(command);
+    test_run_free(&run);
+}
+
+/* Every kind of vector kernel and of function, write-backs, two forms of banks, a layer alone. */
+static void test_lint(void **state) {
+    (void)state;
+    static const struct {
+        const char *model, *options;
+    } designs[] = {
+        {"tests/rtl/data/kernels.yaml", "--steps 2"},
+        {"tests/rtl/data/fused.yaml", ""},
+        {"tests/rtl/data/functions.yaml", "--set build.vector=2"},
+        {"tests/cli/data/small-layer.yaml", "--set build.split=auto --set build.rows=4"},
+        {"tests/cli/data/small-layer.yaml", "--layer head"},
+    };
+    need("verilator");
+    need("iverilog");
+    char folder[] = "legal-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    for (size_t i = 0; i < sizeof designs / sizeof *designs; i++) {
+        generate(designs[i].model, designs[i].options, folder);
+        if (status_of(folder, "make lint", NULL) != 0) {
+            status_of(folder, "make lint", "no warning");
+            fail_msg("%s %s", designs[i].model, designs[i].options);
+        }
+        /* Icarus warns and goes on: it says nothing but the command. */
+        assert_int_equal(status_of(folder, "make -s lint 2>&1 | grep -E 'warning:|sorry:|error:'", NULL), 1);
+    }
+    /* A width too many: it does look. */
+    status_of(folder, "sed -i 's/MEMORY.(m)/m/' read_port.sv", NULL);
+    assert_int_not_equal(status_of(folder, "make lint", "WIDTH"), 0);
+    remove_folder(folder);
+}
+
+/* Three steps on samples that the host writes to two buffers in turn, the next while one runs. */
+static void test_power_up(void **state) {
+    (void)state;
+    need("verilator");
+    static const char steps[] = "--steps 3 --set build.vector=1 --set build.rows=1 --set build.columns=1";
+    char folder[] = "legal-XXXXXX", faster[] = "legal-XXXXXX", command[256];
+    assert_non_null(mkdtemp(folder));
+    generate("tests/rtl/data/fused.yaml", steps, folder);
+    assert_int_equal(status_of(folder, "make simulate FLOATS=c OPTIMISE=-O0 INITIAL=unique", "wrong 0"), 0);
+    for (int seed = 1; seed <= 8; seed++) {
+        snprintf(command, sizeof command, "make simulate FLOATS=c INITIAL=unique SEED=%d BREAK=%d", seed,
+                 seed % 2 ? 0 : 600 * seed);
+        assert_int_equal(status_of(folder, command, "wrong 0"), 0);
+    }
+    /* Another rate is the same hardware and program, told by the host. */
+    assert_non_null(mkdtemp(faster));
+    snprintf(command, sizeof command, "--set training.learning_rate=0.25 %s", steps);
+    generate("tests/rtl/data/fused.yaml", command, faster);
+    snprintf(command, sizeof command, "'../%s/object-c-unique/Vtestbench' +rate=3e800000", folder);
+    assert_int_equal(status_of(faster, command, "wrong 0"), 0);
+    snprintf(command, sizeof command, "'../%s/object-c-unique/Vtestbench'", folder);
+    assert_int_not_equal(status_of(faster, command, "elements "), 0);
+    remove_folder(faster);
+    /* A sample that is another changes words: it is the host's that is taken. */
+    assert_int_equal(
+        status_of(folder, "sed -i '$s/^......../00000000/' labels.hex && tail -1 labels.hex", NULL), 0);
+    assert_int_not_equal(status_of(folder, "make simulate FLOATS=c INITIAL=unique", "elements "), 0);
+    /* The cycles of each operation are compared, too. */
+    assert_int_equal(status_of(folder, "sed -i '3s/.$/f/' cycles.hex", NULL), 0);
+    assert_int_not_equal(status_of(folder, "make simulate FLOATS=c INITIAL=unique", "operation 2 took"), 0);
+    remove_folder(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lint), cmocka_unit_test(test_power_up)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
