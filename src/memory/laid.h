@@ -46,6 +46,7 @@ typedef struct tn_laid {
     tn_laid_layer **known;       /* [step->layers]: NULL for the first bound */
     bool closely;                /* the closer bound: no layouts were found */
     uint64_t *depth;             /* [step->arrays]: rows; 0: element lies behind element */
+    uint64_t *row;               /* [step->arrays]: elements that it has in a row; 0: as many as its memory */
     tn_laid_words *words;        /* [step->arrays]; NULL for the first bound */
     struct tn_laid *next;
 } tn_laid;
@@ -80,7 +81,9 @@ tn_status tn_laid_product_cycles(const tn_laid_step *laid_step, const tn_laid *l
 tn_status tn_laid_partial_cycles(const tn_laid_step *laid_step, const tn_laid *laid, uint32_t layer,
                                  const tn_partial *part, const tn_matmul *kernel, uint64_t *cycles,
                                  tn_error *error);
-/* Rows of so many elements that a tensor of a layer's program takes. */
-uint64_t tn_laid_tensor_rows(const tn_laid *laid, uint32_t layer, uint32_t tensor, uint64_t row_elements);
+/* Rows that a tensor of a layer's program takes in a memory of rows of so many elements; *row: as many of them as it has. Of
+ * a bound those that so many lanes go through fastest. */
+uint64_t tn_laid_tensor_rows(const tn_laid *laid, uint32_t layer, uint32_t tensor, uint64_t row_elements,
+                             uint64_t lanes, uint64_t *row);
 
 #endif

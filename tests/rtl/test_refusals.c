@@ -53,7 +53,7 @@ static void test_refused(void **state) {
         {"--set phase=inference --set dvfs.deadline_us=100", "a clock that follows the work"},
         {"--layer query --set build.rows=3", "takes powers of two"},
         {"--set build.vector=3", "takes powers of two"},
-        {"--set build.split=banks", "set build.split=reshape"},
+
         {"--set build.off_chip_over_bytes=50", "arrays off chip have no template"},
         {"--set batch=2", "generated for one example"},
         {"--update --set optimizer=adam", "train with optimizer: sgd"},
