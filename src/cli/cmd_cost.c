@@ -284,6 +284,7 @@ static const tn_column cost_columns[] = {
     TN_ROWS("clocks", tn_cost, clock, clocks, clock_record, NULL, .in_place = true),
     TN_ROWS("techniques", tn_cost, technique, techniques, technique_record, NULL),
     TN_COLUMN(tn_cost, fits, NULL),
+    TN_COLUMN(tn_cost, rtl, NULL),
     TN_ROWS("misfits", tn_cost, why.misfit, why.misfits, misfit_record, NULL),
     TN_ROWS("remedies", tn_cost, remedies.remedy, remedies.count, remedy_record, NULL),
     TN_LIST("unverified", tn_cost, why.unverified, why.unverified_count, NULL),
@@ -309,6 +310,8 @@ static void print_title(const tn_cost *cost) {
            tn_count_text(why->price.cycles_per_step, text[0]), 1e3 * why->price.seconds_per_step,
            1e3 * why->price.joules_per_step, why->price.watts, cost->seconds_per_epoch,
            why->price.joules_per_step * (double)step->steps_per_epoch, cost->fits ? "fits" : "DOES NOT FIT");
+    if (strcmp(cost->rtl, "yes") != 0)
+        tn_say("no hardware is generated of it (tenfold rtl): %s has no template\n", cost->rtl);
 }
 
 static tn_status print_layers(const tn_cost *cost, tn_error *error) {

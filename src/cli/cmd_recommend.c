@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "design/explain.h"
 #include "front/knee.h"
+#include "price/obstacle.h"
 #include "results/recommendation.h"
 #include "results/result.h"
 #include "search/evaluator.h"
@@ -59,7 +60,8 @@ static tn_design_line line_of(const tn_result_row *row) {
                             .dsp = tn_result_value(row, "dsp"),
                             .degrees_of_freedom = tn_result_value(row, "degrees_of_freedom"),
                             .accuracy = tn_result_value(row, "accuracy"),
-                            .relative_error = tn_result_value(row, "relative_error")};
+                            .relative_error = tn_result_value(row, "relative_error"),
+                            .obstacle = (uint32_t)tn_result_value(row, "rtl")};
 }
 
 static tn_status value_text(const tn_axis *choice, size_t digit, tn_arena *arena, const char **text,
@@ -154,6 +156,16 @@ static void design_cell(const void *row, tn_buffer *cell) {
     tn_buffer_format(cell, "%" PRIu64, ((const tn_design_line *)row)->design);
 }
 
+static void rtl_cell(const void *row, tn_buffer *cell) {
+    char key[TN_OBSTACLE_TEXT];
+    tn_buffer_text(cell, tn_obstacle_key(((const tn_design_line *)row)->obstacle, key));
+}
+
+static void put_rtl(const void *row, tn_json *json) {
+    char key[TN_OBSTACLE_TEXT];
+    tn_json_text(json, tn_obstacle_key(((const tn_design_line *)row)->obstacle, key));
+}
+
 static const tn_column design_columns[] = {
     TN_COLUMN_AS("value", tn_design_line, chosen, "value", TN_OPTIONAL),
     TN_COLUMN(tn_design_line, design, NULL),
@@ -165,6 +177,7 @@ static const tn_column design_columns[] = {
     TN_COLUMN(tn_design_line, degrees_of_freedom, "degrees of freedom", TN_FIXED(0)),
     TN_COLUMN(tn_design_line, accuracy, "accuracy", TN_PERCENT, TN_OPTIONAL),
     TN_COLUMN(tn_design_line, relative_error, "error of the weights", TN_OPTIONAL),
+    TN_WRITTEN("rtl", put_rtl, "rtl", .cell = rtl_cell),
 };
 static const tn_record design_record = TN_RECORD(tn_design_line, design_columns);
 
@@ -292,6 +305,8 @@ static void print_cost(const tn_result_row *row, const tn_explanation *why,
            tn_si_text(tn_cost_joules(why->most_joules), "J", power));
     tn_say("  memory    %s in block RAM and UltraRAM blocks\n",
            tn_bytes_text(tn_result_value(row, "on_chip_bytes"), memory));
+    if (strcmp(why->rtl, "yes") != 0)
+        tn_say("  hardware  none is generated of it (tenfold rtl): %s has no template\n", why->rtl);
     tn_say("  model     %s parameters; the weights that the choices vary have %s degrees of freedom\n",
            tn_count_text((uint64_t)tn_result_value(row, "parameters"), parameters),
            tn_count_text((uint64_t)tn_result_value(row, "degrees_of_freedom"), dof));
@@ -370,7 +385,9 @@ static tn_status print_json(const tn_result *result, const tn_explanation *why, 
     tn_json_put_count(&json, "design", row->id);
     put_choices(result->space, row->id, &json);
     for (size_t i = 0; i < tn_quantities_count; i++)
-        if (strcmp(tn_quantities[i].name, "accuracy") != 0)
+        if (tn_quantity_is_obstacle(&tn_quantities[i]))
+            tn_json_put_text(&json, tn_quantities[i].name, why->rtl);
+        else if (strcmp(tn_quantities[i].name, "accuracy") != 0)
             tn_json_put_real(&json, tn_quantities[i].name, row->value[i]);
     tn_accuracy_grounds_json(&grounds->accuracy, &json);
     tn_json_put_text(&json, "slowest_kernel", busiest(why)->name);

@@ -108,18 +108,9 @@ static tn_status lower_all(maker *builder) {
 /* ---- the whole ---- */
 
 static tn_status check_step(const maker *builder) {
-    const tn_step *step = builder->step;
-    const tn_rtl_step_options *o = builder->options;
-    if (step->batch != 1)
-        return tn_fail(builder->error, TN_INPUT, "batch %" PRIu64 "; the step is generated for one example",
-                       step->batch);
-    if (o->plan->off_chip)
-        return tn_fail(builder->error, TN_INPUT,
-                       "arrays off chip have no template; leave build.off_chip_over_bytes out");
-    if (o->vector > TN_CIRCUIT_LANES_MOST)
-        return tn_fail(builder->error, TN_INPUT, "%" PRIu64 " vector lanes; the templates take at most %d",
-                       o->vector, TN_CIRCUIT_LANES_MOST);
-    return TN_OK;
+    if (!builder->options->plan->off_chip) return TN_OK;
+    return tn_fail(builder->error, TN_INPUT,
+                   "arrays off chip have no template; leave build.off_chip_over_bytes out");
 }
 
 tn_status tn_rtl_program_make(const tn_model *model, const tn_step *step, const tn_rtl_step_options *options,

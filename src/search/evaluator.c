@@ -263,6 +263,9 @@ static tn_status judge(tn_evaluator *evaluator, pricer *price, tn_evaluation *ev
     tn_status status =
         price(evaluator->workload, &evaluator->build, &evaluation->price, exact, &evaluator->why);
     TN_TRY(tn_evaluator_as_cause(evaluator, status, cause, error));
+    if (*cause == TN_CAUSE_NONE)
+        TN_TRY(tn_workload_obstacle(evaluator->workload, &evaluator->build,
+                                    evaluation->price.off_chip_bytes > 0, &evaluation->obstacle, error));
     if (*cause == TN_CAUSE_NONE) *cause = worst_resource(&evaluation->price.used, &evaluator->space->budget);
     if (*cause == TN_CAUSE_NONE && is_unmeasured(evaluator->space, evaluation)) *cause = TN_CAUSE_UNMEASURED;
     if (*cause == TN_CAUSE_NONE && evaluator->space->constraints) {
