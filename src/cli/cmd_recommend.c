@@ -171,7 +171,7 @@ static const tn_column design_columns[] = {
     TN_COLUMN(tn_design_line, design, NULL),
     {.cell = design_cell, .title = "design", .kind = TN_COLUMN_TEXT},
     TN_COLUMN(tn_design_line, seconds_per_step, "latency of a step", TN_IN("ms", 1e3)),
-    TN_COLUMN(tn_design_line, joules_per_step, "energy", TN_IN("mJ", 1e3)),
+    TN_COLUMN(tn_design_line, joules_per_step, "energy", TN_IN("mJ", 1e3), TN_ROUGH),
     TN_COLUMN(tn_design_line, on_chip_bytes, "on-chip memory", TN_IN("MiB", 1.0 / 1048576)),
     TN_COLUMN(tn_design_line, dsp, "DSP blocks", TN_FIXED(0)),
     TN_COLUMN(tn_design_line, degrees_of_freedom, "degrees of freedom", TN_FIXED(0)),
@@ -296,13 +296,13 @@ static void print_cost(const tn_result_row *row, const tn_explanation *why,
            tn_si_text(tn_result_value(row, "seconds_per_step"), "s", step),
            tn_si_text(tn_result_value(row, "seconds_per_epoch"), "s", epoch));
     tn_say("  energy    %s a step at %s: %s static, %s dynamic",
-           tn_si_text(tn_result_value(row, "joules_per_step"), "J", energy),
-           tn_si_text(tn_result_value(row, "watts"), "W", power),
-           tn_si_text(tn_result_value(row, "static_joules_per_step"), "J", step),
-           tn_si_text(tn_result_value(row, "dynamic_joules_per_step"), "J", epoch));
+           tn_si_rough(tn_result_value(row, "joules_per_step"), "J", energy),
+           tn_si_rough(tn_result_value(row, "watts"), "W", power),
+           tn_si_rough(tn_result_value(row, "static_joules_per_step"), "J", step),
+           tn_si_rough(tn_result_value(row, "dynamic_joules_per_step"), "J", epoch));
     tn_say("; %s to %s by its unverified figures\n",
-           tn_si_text(tn_cost_joules(why->least_joules), "J", energy),
-           tn_si_text(tn_cost_joules(why->most_joules), "J", power));
+           tn_si_rough(tn_cost_joules(why->least_joules), "J", energy),
+           tn_si_rough(tn_cost_joules(why->most_joules), "J", power));
     tn_say("  memory    %s in block RAM and UltraRAM blocks\n",
            tn_bytes_text(tn_result_value(row, "on_chip_bytes"), memory));
     if (strcmp(why->rtl, "yes") != 0)

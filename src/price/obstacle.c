@@ -112,11 +112,10 @@ static tn_status check_build(const tn_build *build, bool alone, tn_error *error)
                        build->off_chip_over_bytes);
     }
     if (place == tn_build_schema.count)
-        return tn_fail(
-            error, TN_INPUT,
-            "build.rows, columns and reduction make blocks of more than %d elements; the templates "
-            "take no more at once",
-            TN_GENERATED_ELEMENTS_MOST);
+        return tn_fail(error, TN_INPUT,
+                       "build.rows, columns and reduction make blocks of too many elements; the templates "
+                       "take at most %d",
+                       TN_GENERATED_ELEMENTS_MOST);
     const tn_field *key = &tn_build_schema.field[place];
     const uint64_t value = tn_build_value(build, key);
     const uint32_t as = tn_build_key_of(key)->generated_as;
