@@ -129,9 +129,9 @@ static const tn_record latency_record = TN_RECORD(tn_cost, latency_columns);
 
 static const tn_column part_columns[] = {
     TN_COLUMN(tn_cost_energy, name, "part"),
-    TN_COLUMN(tn_cost_energy, joules, "energy", TN_IN("mJ", 1e3)),
-    TN_COLUMN_AS(NULL, tn_cost_energy, least, "least", TN_IN("mJ", 1e3)),
-    TN_COLUMN_AS(NULL, tn_cost_energy, most, "most", TN_IN("mJ", 1e3)),
+    TN_COLUMN(tn_cost_energy, joules, "energy", TN_IN("mJ", 1e3), TN_ROUGH),
+    TN_COLUMN_AS(NULL, tn_cost_energy, least, "least", TN_IN("mJ", 1e3), TN_ROUGH),
+    TN_COLUMN_AS(NULL, tn_cost_energy, most, "most", TN_IN("mJ", 1e3), TN_ROUGH),
     TN_COLUMN_AS(NULL, tn_cost_energy, share, "share", TN_PERCENT),
     TN_COLUMN_AS(NULL, tn_cost_energy, share, "", TN_BAR),
 };
@@ -152,6 +152,8 @@ static const tn_column coefficient_columns[] = {
     FIGURE(voltage_V, "voltage of the logic", "V"),
     FIGURE(toggle, "switching while busy", "of 1"),
     FIGURE(idle_toggle, "switching while idle", "of 1"),
+    FIGURE(wires, "wires, by their LUTs and flip-flops", "of 1"),
+    FIGURE(clock_pF, "clock tree, a flip-flop", "pF"),
     FIGURE(lut_pF, "capacitance of a LUT", "pF"),
     FIGURE(ff_pF, "of a flip-flop", "pF"),
     FIGURE(dsp_pF, "of a DSP block", "pF"),
@@ -196,7 +198,8 @@ static const tn_column flow_columns[] = {
     TN_COLUMN(tn_flow_price, peak_elements, "peak elements"),
     TN_COLUMN_AS("cycles_per_step", tn_flow_price, price.cycles_per_step, "cycles a step"),
     TN_COLUMN_AS("seconds_per_step", tn_flow_price, price.seconds_per_step, "time", TN_IN("ms", 1e3)),
-    TN_COLUMN_AS("joules_per_step", tn_flow_price, price.joules_per_step, "energy", TN_IN("mJ", 1e3)),
+    TN_COLUMN_AS("joules_per_step", tn_flow_price, price.joules_per_step, "energy", TN_IN("mJ", 1e3),
+                 TN_ROUGH),
     TN_COLUMN_AS("on_chip_bytes", tn_flow_price, price.on_chip_bytes, "on chip", IN_MIB, TN_FIXED(2)),
     TN_WRITTEN("fits", put_fits, "fits", .cell = show_fits),
 };
@@ -250,10 +253,8 @@ static const tn_column technique_columns[] = {
     CHANGED(peak_bytes, "peak", TN_IN("KiB", 1.0 / 1024), TN_FIXED(1)),
     CHANGED(cycles_per_step, "cycles", .unit = NULL),
     TN_OBJECT("joules_per_step", tn_technique_price, joules_per_step, real_change_record, NULL),
-    TN_COLUMN_AS(NULL, tn_technique_price, joules_per_step.before, "energy", TN_IN("mJ", 1e3),
-                 .style = TN_NUMBER_SIGNIFICANT, .digits = 4),
-    TN_COLUMN_AS(NULL, tn_technique_price, joules_per_step.after, "then", TN_IN("mJ", 1e3),
-                 .style = TN_NUMBER_SIGNIFICANT, .digits = 4),
+    TN_COLUMN_AS(NULL, tn_technique_price, joules_per_step.before, "energy", TN_IN("mJ", 1e3), TN_ROUGH),
+    TN_COLUMN_AS(NULL, tn_technique_price, joules_per_step.after, "then", TN_IN("mJ", 1e3), TN_ROUGH),
 };
 static const tn_record technique_record = TN_RECORD(tn_technique_price, technique_columns);
 
@@ -284,6 +285,7 @@ static const tn_column cost_columns[] = {
     TN_ROWS("clocks", tn_cost, clock, clocks, clock_record, NULL, .in_place = true),
     TN_ROWS("techniques", tn_cost, technique, techniques, technique_record, NULL),
     TN_COLUMN(tn_cost, fits, NULL),
+    TN_COLUMN(tn_cost, rtl, NULL),
     TN_ROWS("misfits", tn_cost, why.misfit, why.misfits, misfit_record, NULL),
     TN_ROWS("remedies", tn_cost, remedies.remedy, remedies.count, remedy_record, NULL),
     TN_LIST("unverified", tn_cost, why.unverified, why.unverified_count, NULL),
@@ -296,7 +298,7 @@ const tn_record tn_cost_record = TN_RECORD(tn_cost, cost_columns);
 static void print_title(const tn_cost *cost) {
     const tn_step *step = &cost->step;
     const tn_explanation *why = &cost->why;
-    char text[3][32];
+    char text[3][32], epoch[32];
     tn_say("%s on %s at %g MHz\n", step->name, why->device, why->clock_MHz);
     tn_say("batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s, %s steps an epoch\n", step->batch, step->sequence,
            step->precision,
@@ -305,10 +307,14 @@ static void print_title(const tn_cost *cost) {
     tn_say("%s parameters (%s), %s multiply-adds a %s\n", tn_count_text(step->parameters, text[0]),
            tn_bytes_text((double)cost->memory[0].bytes, text[1]),
            tn_count_text(tn_step_macs(step->macs), text[2]), step->inference ? "step" : "training step");
-    tn_say("a step takes %s cycles = %.4g ms, %.4g mJ at %.3g W; an epoch %.4g s, %.4g J: %s\n",
+    tn_say("a step takes %s cycles = %.4g ms, %s at %s; an epoch %.4g s, %s: %s\n",
            tn_count_text(why->price.cycles_per_step, text[0]), 1e3 * why->price.seconds_per_step,
-           1e3 * why->price.joules_per_step, why->price.watts, cost->seconds_per_epoch,
-           why->price.joules_per_step * (double)step->steps_per_epoch, cost->fits ? "fits" : "DOES NOT FIT");
+           tn_si_rough(why->price.joules_per_step, "J", text[1]), tn_si_rough(why->price.watts, "W", text[2]),
+           cost->seconds_per_epoch,
+           tn_si_rough(why->price.joules_per_step * (double)step->steps_per_epoch, "J", epoch),
+           cost->fits ? "fits" : "DOES NOT FIT");
+    if (strcmp(cost->rtl, "yes") != 0)
+        tn_say("no hardware is generated of it (tenfold rtl): %s has no template\n", cost->rtl);
 }
 
 static tn_status print_layers(const tn_cost *cost, tn_error *error) {

@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "design/explain.h"
 #include "front/knee.h"
+#include "price/obstacle.h"
 #include "results/kept_grounds.h"
 #include "results/recommendation.h"
 #include "results/result.h"
@@ -61,7 +62,8 @@ static tn_design_line line_of(const tn_result_row *row) {
                             .degrees_of_freedom = tn_result_value(row, "degrees_of_freedom"),
                             .accuracy = tn_result_value(row, "accuracy"),
                             .perplexity = tn_result_value(row, "perplexity"),
-                            .relative_error = tn_result_value(row, "relative_error")};
+                            .relative_error = tn_result_value(row, "relative_error"),
+                            .obstacle = (uint32_t)tn_result_value(row, "rtl")};
 }
 
 static tn_status value_text(const tn_axis *choice, size_t digit, tn_arena *arena, const char **text,
@@ -154,18 +156,29 @@ static void design_cell(const void *row, tn_buffer *cell) {
     tn_buffer_format(cell, "%" PRIu64, ((const tn_design_line *)row)->design);
 }
 
+static void rtl_cell(const void *row, tn_buffer *cell) {
+    char key[TN_OBSTACLE_TEXT];
+    tn_buffer_text(cell, tn_obstacle_key(((const tn_design_line *)row)->obstacle, key));
+}
+
+static void put_rtl(const void *row, tn_json *json) {
+    char key[TN_OBSTACLE_TEXT];
+    tn_json_text(json, tn_obstacle_key(((const tn_design_line *)row)->obstacle, key));
+}
+
 static const tn_column design_columns[] = {
     TN_COLUMN_AS("value", tn_design_line, chosen, "value", TN_OPTIONAL),
     TN_COLUMN(tn_design_line, design, NULL),
     {.cell = design_cell, .title = "design", .kind = TN_COLUMN_TEXT},
     TN_COLUMN(tn_design_line, seconds_per_step, "latency of a step", TN_IN("ms", 1e3)),
-    TN_COLUMN(tn_design_line, joules_per_step, "energy", TN_IN("mJ", 1e3)),
+    TN_COLUMN(tn_design_line, joules_per_step, "energy", TN_IN("mJ", 1e3), TN_ROUGH),
     TN_COLUMN(tn_design_line, on_chip_bytes, "on-chip memory", TN_IN("MiB", 1.0 / 1048576)),
     TN_COLUMN(tn_design_line, dsp, "DSP blocks", TN_FIXED(0)),
     TN_COLUMN(tn_design_line, degrees_of_freedom, "degrees of freedom", TN_FIXED(0)),
     TN_COLUMN(tn_design_line, accuracy, "accuracy", TN_PERCENT, TN_OPTIONAL),
     TN_COLUMN(tn_design_line, perplexity, "perplexity", TN_OPTIONAL),
     TN_COLUMN(tn_design_line, relative_error, "error of the weights", TN_OPTIONAL),
+    TN_WRITTEN("rtl", put_rtl, "rtl", .cell = rtl_cell),
 };
 static const tn_record design_record = TN_RECORD(tn_design_line, design_columns);
 
@@ -285,15 +298,17 @@ static void print_cost(const tn_result_row *row, const tn_explanation *why,
            tn_si_text(tn_result_value(row, "seconds_per_step"), "s", step),
            tn_si_text(tn_result_value(row, "seconds_per_epoch"), "s", epoch));
     tn_say("  energy    %s a step at %s: %s static, %s dynamic",
-           tn_si_text(tn_result_value(row, "joules_per_step"), "J", energy),
-           tn_si_text(tn_result_value(row, "watts"), "W", power),
-           tn_si_text(tn_result_value(row, "static_joules_per_step"), "J", step),
-           tn_si_text(tn_result_value(row, "dynamic_joules_per_step"), "J", epoch));
+           tn_si_rough(tn_result_value(row, "joules_per_step"), "J", energy),
+           tn_si_rough(tn_result_value(row, "watts"), "W", power),
+           tn_si_rough(tn_result_value(row, "static_joules_per_step"), "J", step),
+           tn_si_rough(tn_result_value(row, "dynamic_joules_per_step"), "J", epoch));
     tn_say("; %s to %s by its unverified figures\n",
-           tn_si_text(tn_cost_joules(why->least_joules), "J", energy),
-           tn_si_text(tn_cost_joules(why->most_joules), "J", power));
+           tn_si_rough(tn_cost_joules(why->least_joules), "J", energy),
+           tn_si_rough(tn_cost_joules(why->most_joules), "J", power));
     tn_say("  memory    %s in block RAM and UltraRAM blocks\n",
            tn_bytes_text(tn_result_value(row, "on_chip_bytes"), memory));
+    if (strcmp(why->rtl, "yes") != 0)
+        tn_say("  hardware  none is generated of it (tenfold rtl): %s has no template\n", why->rtl);
     tn_say("  model     %s parameters; the weights that the choices vary have %s degrees of freedom\n",
            tn_count_text((uint64_t)tn_result_value(row, "parameters"), parameters),
            tn_count_text((uint64_t)tn_result_value(row, "degrees_of_freedom"), dof));
@@ -376,7 +391,9 @@ static tn_status print_json(const tn_result *result, const tn_explanation *why, 
     tn_json_put_count(&json, "design", row->id);
     put_choices(result->space, row->id, &json);
     for (size_t i = 0; i < tn_quantities_count; i++)
-        if (strcmp(tn_quantities[i].name, "accuracy") != 0)
+        if (tn_quantity_is_obstacle(&tn_quantities[i]))
+            tn_json_put_text(&json, tn_quantities[i].name, why->rtl);
+        else if (strcmp(tn_quantities[i].name, "accuracy") != 0)
             tn_json_put_real(&json, tn_quantities[i].name, row->value[i]);
     tn_accuracy_grounds_json(&grounds->accuracy, &json);
     tn_json_put_text(&json, "slowest_kernel", busiest(why)->name);

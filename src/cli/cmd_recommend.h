@@ -23,6 +23,7 @@ typedef struct tn_design_line {
     uint64_t design;
     double seconds_per_step, joules_per_step, on_chip_bytes, dsp, degrees_of_freedom;
     double accuracy, perplexity, relative_error; /* NAN: of a space without such a table */
+    uint32_t obstacle;               /* to its hardware (price/obstacle.h) */
 } tn_design_line;
 
 /* What is known of the design's accuracy. */

@@ -15,7 +15,7 @@ typedef struct {
     tn_common common;
     const char *folder, *shard, *epsilon, *time, *method;
     uint64_t threads, budget, seed;
-    bool resume, repair, dry_run, keep_all, counts;
+    bool resume, repair, dry_run, keep_all, counts, buildable;
     tn_option_list set;
 } request;
 
@@ -128,6 +128,9 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     tn_summary summary;
     TN_TRY(check_request(asked, error));
     TN_TRY(TN_NEW(arena, 1, &space, error));
+    if (asked->buildable && asked->set.count == TN_OPTION_MOST)
+        return tn_fail(error, TN_LIMIT, "--set is given more than %d times", TN_OPTION_MOST - 1);
+    if (asked->buildable) asked->set.item[asked->set.count++] = "buildable=true";
     TN_TRY(tn_space_load(asked->common.argument[0], asked->set.item, asked->set.count, NULL, arena, space,
                          error));
     if (asked->dry_run) return print_dry_run(space, asked->common.json, error);
@@ -150,6 +153,8 @@ static const tn_option options[] = {
     {"--repair", TN_INTO(request, repair), NULL,
      "with --resume: evaluate anew what a damaged sweep.db can't be trusted in"},
     {"--dry-run", TN_INTO(request, dry_run), NULL, "count the designs and stop"},
+    {"--buildable", TN_INTO(request, buildable), NULL,
+     "leave out designs that `tenfold rtl` does not generate, before the front is found"},
     {"--keep-all", TN_INTO(request, keep_all), NULL, "keep every feasible design in sweep.db, table designs"},
     {"--count", TN_INTO(request, counts), NULL,
      "count why each design is rejected by its own bound, not by that of a set of designs; slower, the same "

@@ -73,6 +73,7 @@ typedef struct tn_cost {
     tn_device_energy coefficients;
     double seconds_per_epoch;
     bool fits;
+    const char *rtl; /* "yes", or the key that keeps it from being generated */
 } tn_cost;
 
 /* Of a step's energy by part: all together. */

@@ -81,8 +81,7 @@ static tn_status tell_tensor(const teller *report, const tn_tensor_layout *tenso
     return measure(report, layout);
 }
 
-/* Words that share a row are the next ones of a row of the matrix, or of a column where that takes fewer rows; with
- * skews apart by more than one, of both. Heads of scores lie one behind the other. */
+/* Heads of scores lie one behind the other. */
 static tn_status tell_matrix(const teller *report, const tn_shared_words *words, uint64_t heads,
                              uint64_t rows, uint64_t columns, tn_array_layout *layout) {
     axes made;
@@ -96,14 +95,8 @@ static tn_status tell_matrix(const teller *report, const tn_shared_words *words,
     layout->banks = UINT64_C(1) << words->bank_log;
     made.skew[0] = 1 % layout->banks;
     made.skew[1] = words->apart % layout->banks;
-    made.divide[0] = tn_least(words->apart, layout->banks);
-    made.divide[1] = layout->banks / made.divide[0];
-    uint64_t along_row = rows_of_slice(layout);
-    if (words->apart == 1) {
-        made.divide[0] = layout->banks;
-        made.divide[1] = 1;
-        if (along_row <= rows_of_slice(layout)) made.divide[0] = 1, made.divide[1] = layout->banks;
-    }
+    made.divide[0] = layout->banks >> words->divide_log;
+    made.divide[1] = UINT64_C(1) << words->divide_log;
     layout->slices = heads;
     return measure(report, layout);
 }

@@ -3,6 +3,7 @@
 #include "base/c_locale.h"
 #include "base/checked.h"
 #include "device/device_data.h"
+#include "price/obstacle.h"
 #include "price/price_parts.h"
 #include "price/workload_data.h"
 #include "step/fusion.h"
@@ -460,6 +461,16 @@ static tn_status tell_energy_range(teller *report) {
     return TN_OK;
 }
 
+static tn_status tell_rtl(teller *report) {
+    char text[TN_OBSTACLE_TEXT];
+    const char *key;
+    uint32_t obstacle;
+    TN_TRY(tn_workload_obstacle(report->workload, report->build, report->plan->off_chip, &obstacle,
+                                report->error));
+    key = tn_obstacle_key(obstacle, text);
+    return tn_arena_copy_text(report->arena, key, strlen(key), &report->out->rtl, report->error);
+}
+
 tn_status tn_price_explain(tn_workload *workload, const tn_build *build, tn_arena *arena,
                            tn_explanation *explanation, tn_error *error) {
     enum { ALL_STORES = (1 << TN_STORES) - 1 };
@@ -492,5 +503,6 @@ tn_status tn_price_explain(tn_workload *workload, const tn_build *build, tn_aren
     TN_TRY(tell_misfits(&report));
     TN_TRY(tell_timeline(&report));
     TN_TRY(tell_bound(&report));
+    TN_TRY(tell_rtl(&report));
     return tell_unverified(&report);
 }

@@ -92,6 +92,7 @@ typedef struct tn_explanation {
     const tn_device_energy *coefficients; /* that the joules are made with */
     uint64_t floor_cycles; /* multiply-adds of the step over what the device's DSP blocks can do in a cycle */
     const char *bound;     /* a sentence: what the step's time comes from */
+    const char *rtl;       /* "yes", or the key for which hardware is not generated (price/obstacle.h) */
     uint32_t unverified_count;
     const char *const *unverified; /* keys of the device file */
 } tn_explanation;

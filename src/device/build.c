@@ -16,72 +16,76 @@ static const char *const placement_names[] = {"as-built", "searched", NULL};
 /* Of the edges of a matmul kernel, and of what it is. */
 #define MATMUL       (TN_BEARS_PRODUCTS | TN_BEARS_LAYOUTS | TN_BEARS_MEMORIES | TN_BEARS_VALUES)
 #define ONLY(choice) (1 + (choice))
+#define BIT(choice)  (1u << (choice))
 #define ABOUT(...)                                                                                           \
     .about = &(const tn_build_key) {                                                                         \
         __VA_ARGS__                                                                                          \
     }
 static const tn_field build_fields[] = {
     TN_KEY(COUNT, tn_build, rows, "output rows that the matmul kernel computes at once", TN_DEFAULT("4"),
-           TN_WITHIN(1, TN_BUILD_PARALLEL_MOST), ABOUT(.bears_on = MATMUL, .relief = TN_RELIEF_HALVES)),
+           TN_WITHIN(1, TN_BUILD_PARALLEL_MOST),
+           ABOUT(.bears_on = MATMUL, .relief = TN_RELIEF_HALVES, .generated_as = TN_GENERATED_POWERS)),
     TN_KEY(COUNT, tn_build, columns, "output columns that it computes at once", TN_DEFAULT("4"),
-           TN_WITHIN(1, TN_BUILD_PARALLEL_MOST), ABOUT(.bears_on = MATMUL, .relief = TN_RELIEF_HALVES)),
+           TN_WITHIN(1, TN_BUILD_PARALLEL_MOST),
+           ABOUT(.bears_on = MATMUL, .relief = TN_RELIEF_HALVES, .generated_as = TN_GENERATED_POWERS)),
     TN_KEY(COUNT, tn_build, reduction, "terms of a sum that it multiplies at once and adds in a tree",
            TN_DEFAULT("4"), TN_WITHIN(1, TN_BUILD_PARALLEL_MOST),
-           ABOUT(.bears_on = MATMUL, .relief = TN_RELIEF_HALVES)),
+           ABOUT(.bears_on = MATMUL, .relief = TN_RELIEF_HALVES, .generated_as = TN_GENERATED_POWERS)),
     TN_KEY(CHOICE, tn_build, array,
            "what the matmul kernel is: lanes of dot products, or a systolic array of rows x columns cells, "
            "whose three "
            "passes of training leave operands where they are; it takes reduction: 1",
            TN_DEFAULT("lanes"), TN_ONE_OF(array_names),
-           ABOUT(.bears_on = MATMUL, .bounded_as = ONLY(TN_ARRAY_LANES), .relief = TN_RELIEF_CHOICES)),
+           ABOUT(.bears_on = MATMUL, .bounded_as = ONLY(TN_ARRAY_LANES), .relief = TN_RELIEF_CHOICES,
+                 .generated_as = BIT(TN_ARRAY_LANES))),
     TN_KEY(COUNT, tn_build, vector,
            "elements that each vector kernel (softmax, layer norm, update, ..) takes a cycle",
            TN_DEFAULT("4"), TN_WITHIN(1, TN_BUILD_PARALLEL_MOST),
            ABOUT(.bears_on = TN_BEARS_VECTORS | TN_BEARS_LAYOUTS | TN_BEARS_MEMORIES | TN_BEARS_VALUES,
-                 .relief = TN_RELIEF_HALVES, .settled = "[4, 8, 16, 32, 64]")),
+                 .relief = TN_RELIEF_HALVES, .generated_as = TN_GENERATED_POWERS, .settled = "[4, 8, 16, 32, 64]")),
     TN_KEY(CHOICE, tn_build, vector_units,
            "a unit for each vector kernel, or one that serves all of them in turn; auto: shared where the "
            "schedule is sequential",
            TN_DEFAULT("auto"), TN_ONE_OF(vector_units_names),
            ABOUT(.bears_on = TN_BEARS_VECTORS | TN_BEARS_SCHEDULE | TN_BEARS_KERNELS,
-                 .relief = TN_RELIEF_CHOICES)),
+                 .relief = TN_RELIEF_CHOICES, .generated_as = BIT(TN_UNITS_AUTO) | BIT(TN_UNITS_SHARED))),
     TN_KEY(
         CHOICE, tn_build, fusion,
         "bias, activation and residual behind a product: passes of their own; bias and residual added as its "
         "results are written; or all of them done then",
         TN_DEFAULT("none"), TN_ONE_OF(fusion_names),
         ABOUT(.bears_on = TN_BEARS_STEP, .splits_as = ONLY(TN_FUSION_NONE), .relief = TN_RELIEF_CHOICES,
-              .settled = "[none, additions, write-back]")),
+              .generated_as = TN_GENERATED_ANY, .settled = "[none, additions, write-back]")),
     TN_KEY(COUNT, tn_build, kernels,
            "matmul kernels side by side; more than one pays with schedule parallel or pipelined",
            TN_DEFAULT("1"), TN_WITHIN(1, TN_SERVERS_MOST),
            ABOUT(.bears_on = TN_BEARS_SCHEDULE | TN_BEARS_KERNELS, .relief = TN_RELIEF_HALVES,
-                 .settled = "[1, 2]")),
+                 .generated_as = TN_GENERATED_ONE, .settled = "[1, 2]")),
     TN_KEY(CHOICE, tn_build, sharing, "one matmul kernel for all products, or one for each phase of the step",
            TN_DEFAULT("shared"), TN_ONE_OF(sharing_names),
            ABOUT(.bears_on = TN_BEARS_SCHEDULE | TN_BEARS_KERNELS, .relief = TN_RELIEF_CHOICES,
-                 .settled = "[shared, per-phase]")),
+                 .generated_as = BIT(TN_SHARED), .settled = "[shared, per-phase]")),
     TN_KEY(CHOICE, tn_build, core_memory,
            "memory of parameters, gradients and optimizer state; auto: per memory, whichever takes the least "
            "share of the device",
            TN_DEFAULT("auto"), TN_ONE_OF(tn_memory_style_names),
-           ABOUT(.bears_on = TN_BEARS_CORES, .relief = TN_RELIEF_CHOICES, .settled = "[auto, block, ultra]")),
+           ABOUT(.bears_on = TN_BEARS_CORES, .relief = TN_RELIEF_CHOICES, .generated_as = TN_GENERATED_ANY, .settled = "[auto, block, ultra]")),
     TN_KEY(CHOICE, tn_build, activation_memory, "memory of activations and intermediates", TN_DEFAULT("auto"),
            TN_ONE_OF(tn_memory_style_names),
            ABOUT(.bears_on = TN_BEARS_ACTIVATIONS, .relief = TN_RELIEF_CHOICES,
-                 .settled = "[auto, block, ultra]")),
+                 .generated_as = TN_GENERATED_ANY, .settled = "[auto, block, ultra]")),
     TN_KEY(CHOICE, tn_build, split,
            "how a memory gives several elements a cycle: a bank for each, one wide word, rows of banks "
            "(words along "
            "one axis, rotated); auto: one wide word, and banks for what they make faster",
            TN_DEFAULT("reshape"), TN_ONE_OF(tn_array_split_names),
            ABOUT(.bears_on = TN_BEARS_LAYOUTS | TN_BEARS_CORES | TN_BEARS_ACTIVATIONS | TN_BEARS_VALUES,
-                 .relief = TN_RELIEF_CHOICES, .settled = "[reshape, partition, banks, auto]")),
+                 .relief = TN_RELIEF_CHOICES, .generated_as = TN_GENERATED_ANY, .settled = "[reshape, partition, banks, auto]")),
     TN_KEY(COUNT, tn_build, group,
            "cores of one size, of different layers, that share a memory in depth; 1: each has its own",
            TN_DEFAULT("8"), TN_WITHIN(1, TN_BUILD_GROUP_MOST),
            ABOUT(.bears_on = TN_BEARS_SCHEDULE | TN_BEARS_CORES, .relief = TN_RELIEF_DOUBLES, .last = 64,
-                 .settled = "[1, 2, 4, 8, 16, 64]")),
+                 .generated_as = TN_GENERATED_ANY, .settled = "[1, 2, 4, 8, 16, 64]")),
     TN_KEY(
         CHOICE, tn_build, layouts,
         "which elements lie together: searched, as can be built, so that issues take the cycles and axes the "
@@ -89,46 +93,50 @@ static const tn_field build_fields[] = {
         TN_DEFAULT("searched"), TN_ONE_OF(layouts_names),
         ABOUT(.bears_on = TN_BEARS_PRODUCTS | TN_BEARS_VECTORS | TN_BEARS_LAYOUTS | TN_BEARS_MEMORIES |
                           TN_BEARS_VALUES,
-              .splits_as = ONLY(TN_LAID_IDEALLY), .bounded_as = ONLY(TN_LAID_AS_FOUND))),
+              .splits_as = ONLY(TN_LAID_IDEALLY), .bounded_as = ONLY(TN_LAID_AS_FOUND),
+              .generated_as = BIT(TN_LAID_AS_FOUND))),
     TN_KEY(CHOICE, tn_build, buffers,
            "whether arrays that never live at once use the same memory, and lie in common memories",
            TN_DEFAULT("pooled"), TN_ONE_OF(buffers_names),
            ABOUT(.bears_on = TN_BEARS_OFF_CHIP | TN_BEARS_LAYOUTS | TN_BEARS_SCHEDULE | TN_BEARS_MEMORIES |
                              TN_BEARS_VALUES,
                  .splits_as = ONLY(TN_BUFFERS_SEPARATE), .relief = TN_RELIEF_CHOICES,
-                 .settled = "[pooled, separate]")),
+                 .generated_as = TN_GENERATED_ANY, .settled = "[pooled, separate]")),
     TN_KEY(COUNT, tn_build, read_ports,
            "copies of every memory, so that as many kernels read it at once; writes go to all copies",
            TN_DEFAULT("1"), TN_WITHIN(1, TN_BUILD_READ_PORTS_MOST),
            ABOUT(.bears_on = TN_BEARS_SCHEDULE | TN_BEARS_MEMORIES, .relief = TN_RELIEF_HALVES,
-                 .settled = "[1, 2]")),
+                 .generated_as = TN_GENERATED_ONE, .settled = "[1, 2]")),
     TN_KEY(COUNT, tn_build, off_chip_over_bytes,
            "arrays of more bytes live in the device's first external memory; 0: none does", TN_DEFAULT("0"),
            TN_WITHIN(0, 1e15),
            ABOUT(.bears_on = TN_BEARS_OFF_CHIP | TN_BEARS_MEMORIES | TN_BEARS_VALUES,
-                 .relief = TN_RELIEF_QUARTERS, .first = 1 << 20, .last = 256)),
+                 .relief = TN_RELIEF_QUARTERS, .first = 1 << 20, .last = 256,
+                 .generated_as = TN_GENERATED_ANY)),
     TN_KEY(COUNT, tn_build, off_chip_tile_bytes,
            "of an operand that lives there, how many bytes are on chip at a time, twice; the shape of the "
            "tiles is "
            "searched for the least traffic; 0: whole operands",
            TN_DEFAULT("0"), TN_WITHIN(0, 1e15),
            ABOUT(.bears_on = TN_BEARS_OFF_CHIP | TN_BEARS_MEMORIES, .relief = TN_RELIEF_QUARTERS,
-                 .first = 1 << 16, .last = 1 << 10)),
+                 .first = 1 << 16, .last = 1 << 10, .generated_as = TN_GENERATED_ANY)),
     TN_KEY(CHOICE, tn_build, placement,
            "style, split and grouping of memories by the keys above, or searched for the least waste that "
            "fits the device",
            TN_DEFAULT("as-built"), TN_ONE_OF(placement_names),
            ABOUT(.bears_on = TN_BEARS_SCHEDULE | TN_BEARS_MEMORIES, .splits_as = ONLY(TN_PLACE_AS_BUILT),
-                 .relief = TN_RELIEF_CHOICES, .settled = "[as-built, searched]")),
+                 .relief = TN_RELIEF_CHOICES,
+                 .generated_as = TN_GENERATED_ANY, .settled = "[as-built, searched]")),
     TN_KEY(COUNT, tn_build, blocks,
            "schedule pipelined: row blocks in which one operation hands its result to the next",
-           TN_DEFAULT("4"), TN_WITHIN(1, TN_BLOCKS_MOST), ABOUT(.bears_on = TN_BEARS_SCHEDULE)),
+           TN_DEFAULT("4"), TN_WITHIN(1, TN_BLOCKS_MOST),
+           ABOUT(.bears_on = TN_BEARS_SCHEDULE, .generated_as = TN_GENERATED_ANY)),
     TN_KEY(CHOICE, tn_build, schedule,
            "what runs side by side: nothing; weight gradients and updates beside the rest; whatever is "
            "ready; the same with operations overlapping block by block",
            TN_DEFAULT("sequential"), TN_ONE_OF(schedule_names),
            ABOUT(.bears_on = TN_BEARS_SCHEDULE, .splits_as = ONLY(TN_SCHEDULE_SEQUENTIAL),
-                 .settled = "[sequential, gradients-together, parallel]")),
+                 .generated_as = BIT(TN_SCHEDULE_SEQUENTIAL), .settled = "[sequential, gradients-together, parallel]")),
 };
 const tn_schema tn_build_schema = TN_SCHEMA("build", tn_build, build_fields);
 
@@ -229,7 +237,7 @@ tn_status tn_build_check_together(const tn_build *build, tn_error *error) {
 }
 
 bool tn_build_searches_layouts(const tn_build *build) {
-    return (build->layouts == TN_LAID_AS_FOUND || build->layouts >= TN_LAID_CLOSELY) &&
+    return (build->layouts == TN_LAID_AS_FOUND || build->layouts == TN_LAID_CLOSELY) &&
            build->array == TN_ARRAY_LANES;
 }
 

@@ -122,7 +122,17 @@ typedef struct tn_build_key {
     uint64_t first, last; /* of it */
     const char *settled;  /* values that a search tries by itself (space/settle.h), as a list of YAML; NULL: none, as the key
                              changes what is asked or has nothing to try */
+    /* What hardware is generated with (docs/rtl.md): a bit for each such choice; of a count one of those below. 0: nothing, which
+     * a key must not stay. */
+    uint32_t generated_as;
 } tn_build_key;
+
+enum {
+    TN_GENERATED_ANY = INT32_MAX,
+    TN_GENERATED_ONE = 1,
+    TN_GENERATED_POWERS = 2,         /* powers of two up to TN_GENERATED_ELEMENTS_MOST */
+    TN_GENERATED_ELEMENTS_MOST = 256 /* of a block that a kernel takes at once */
+};
 static inline const tn_build_key *tn_build_key_of(const tn_field *key) {
     return (const tn_build_key *)key->about;
 }

@@ -108,6 +108,7 @@ typedef struct tn_multiplexer_row {
 typedef struct tn_device_energy {
     tn_sourced static_W, voltage_V, toggle, idle_toggle;
     tn_sourced lut_pF, ff_pF, dsp_pF, bram18_pF, uram_pF;
+    tn_sourced wires, clock_pF;
     tn_sourced bram_pJ_per_bit, uram_pJ_per_bit, lutram_pJ_per_bit;
 } tn_device_energy;
 enum { TN_ENERGY_FIGURES = sizeof(tn_device_energy) / sizeof(tn_sourced) };

@@ -26,6 +26,9 @@ typedef struct tn_bank_layout {
     uint64_t word[TN_BANK_LAYOUT_AXES];   /* elements of a word along the axis, at least 1 */
     uint64_t banks[TN_BANK_LAYOUT_FORMS]; /* at least 1; their product at most TN_BANK_LAYOUT_BANKS */
     uint64_t skew[TN_BANK_LAYOUT_FORMS][TN_BANK_LAYOUT_AXES];
+    /* Words along the axis that share a place in different banks; their product is the banks. All 0: nobody has said,
+     * and whoever needs it takes those of the fewest places. */
+    uint64_t divide[TN_BANK_LAYOUT_AXES];
 } tn_bank_layout;
 
 typedef struct tn_bank_layout_size {

@@ -53,6 +53,25 @@ tn_shared_words tn_layout_shared(const tn_layout_demand *demand, tn_bank_kind ki
                              .apart = spread ? (uint64_t)1 << demand->token_log : 1};
 }
 
+/* The next 2^divide_log words along the features, and those of the tokens that follow, lie in different banks where
+ * either side alone fills them, or the tokens fill what the features leave between their banks. */
+uint64_t tn_layout_share_rows(tn_shared_words *words, uint64_t tokens, uint64_t features, uint32_t box_log) {
+    const uint64_t token_words = ((tokens - 1) >> words->token_log) + 1,
+                   feature_words = ((features - 1) >> words->feature_log) + 1;
+    const uint32_t apart_log = tn_log_above(words->apart), along[] = {words->bank_log - apart_log, 0};
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 2; i++) {
+        const bool boxes = along[i] + words->feature_log <= box_log ||
+                           box_log >= tn_log_above(features); /* of all features */
+        const uint64_t rows = (((token_words - 1) >> (words->bank_log - along[i])) + 1) *
+                              (((feature_words - 1) >> along[i]) + 1);
+        if (rows >= least || (along[i] > 0 && !boxes)) continue;
+        least = rows;
+        words->divide_log = (uint8_t)along[i];
+    }
+    return least;
+}
+
 enum { ROWS = TN_CUT_ROWS, COLUMNS = TN_CUT_COLUMNS, REDUCTION = TN_CUT_REDUCTION, GROUPS = TN_CUT_GROUPS };
 enum { LEFT = TN_OF_LEFT, RIGHT = TN_OF_RIGHT, RESULT = TN_OF_RESULT, SIDES = TN_OF_ALL };
 

@@ -54,6 +54,7 @@ typedef struct tn_layout_demand {
     bool is_looked_up; /* X is a look-up's first core, and its gradient dX likewise */
     bool is_shared;    /* other layers want it, too: its words are 2^token_log values of the first index by
                           2^feature_log elements of the last ones, these in C order */
+    bool is_one_token; /* of those words only the elements of one value of the first index */
     uint8_t token_log, feature_log;
 } tn_layout_demand;
 
@@ -66,9 +67,15 @@ extern const char *const tn_layout_goal_names[]; /* "cycles", "issues"; ended by
  * rotated from token to token; each element in a bank of its own, features 2^token_log banks apart. */
 typedef struct tn_shared_words {
     uint8_t token_log, feature_log, bank_log; /* of a word's edges, of the banks */
-    uint64_t apart;                           /* banks from a word to the next along the features */
+    /* Words that share a row of the memory: 2^this next ones along the features, of as many tokens as there are banks
+     * left. Set by tn_layout_share_rows. */
+    uint8_t divide_log;
+    uint64_t apart; /* banks from a word to the next along the features */
 } tn_shared_words;
 tn_shared_words tn_layout_shared(const tn_layout_demand *demand, tn_bank_kind kind, bool has_tokens);
+/* Which words of tokens x features share rows: those of the fewest rows, so that in every folding of the features each
+ * axis tells its part of the row. 2^box_log consecutive features are a box in all of them. Returns the rows. */
+uint64_t tn_layout_share_rows(tn_shared_words *words, uint64_t tokens, uint64_t features, uint32_t box_log);
 
 /* Whether 2^log consecutive elements in C order, from a multiple of it, are always a box of the last axes. */
 bool tn_layout_is_box(const uint64_t *size, uint32_t axes, uint32_t log);

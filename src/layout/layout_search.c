@@ -340,8 +340,8 @@ static void lay_shared(tn_layout_search *search, uint32_t t) {
     uint8_t *log = search->log + t * search->indices;
     uint64_t *skew = search->skew + t * search->indices;
     uint32_t first = search->program->tensor[t].indices.index[0];
-    const tn_shared_words words =
-        tn_layout_shared(&tensor->demand, tensor->kind, tensor->axes > 0 && tensor->axis[0] == first);
+    const bool has_tokens = tensor->demand.is_one_token || (tensor->axes > 0 && tensor->axis[0] == first);
+    const tn_shared_words words = tn_layout_shared(&tensor->demand, tensor->kind, has_tokens);
     uint64_t banks = (uint64_t)1 << words.bank_log, apart = words.apart;
     uint32_t features = words.feature_log;
     tensor->bank_log = words.bank_log;

@@ -165,9 +165,7 @@ static tn_layout_demand demand_of(const layer_out *layout, uint32_t layer, uint3
         return (tn_layout_demand){
             .has_row = true, .is_updated = true, .is_looked_up = looked_up, .row_log = row_log};
     tn_layout_demand demand = demand_of_matrix(layout, array, row_log);
-    if (!looked_up) return demand;
-    demand.row_log = demand.feature_log; /* of one token: a word's other rows are those of other tokens */
-    demand.token_log = 0;
+    demand.is_one_token = looked_up && layout->arrays->rows[array] > 1;
     return demand;
 }
 
@@ -182,10 +180,11 @@ static void lay_matrices(layer_out *layout) {
         const tn_layout_demand demand = demand_of_matrix(layout, a, layout->row_log[memory]);
         tn_laid_words *words = &layout->laid->words[a];
         *words = (tn_laid_words){.is_matrix = true, .shared = tn_layout_shared(&demand, kind, rows > 1)};
-        if (words->shared.bank_log > 0) continue; /* the layers' searches say how words share rows */
         const uint64_t heads = layout->arrays->heads[a];
-        layout->laid->depth[a] = heads * (((rows / heads - 1) >> words->shared.token_log) + 1) *
-                                 (((columns - 1) >> words->shared.feature_log) + 1);
+        tn_row *row = &layout->laid->memory[memory];
+        row->banks = tn_greatest(row->banks, UINT64_C(1) << words->shared.bank_log);
+        layout->laid->depth[a] = heads * tn_layout_share_rows(&words->shared, rows / heads, columns,
+                                                              layout->arrays->feature_log[a]);
     }
 }
 
@@ -365,9 +364,32 @@ tn_status tn_laid_partial_cycles(const tn_laid_step *laid_step, const tn_laid *l
 
 /* ---- depths ---- */
 
-uint64_t tn_laid_tensor_rows(const tn_laid *laid, uint32_t layer, uint32_t tensor, uint64_t row_elements) {
-    if (!laid->closely) return laid->layer[layer]->tensor[tensor].depth;
-    return laid->least[layer]->rows[tensor][tn_log_above(row_elements)];
+/* Elements of a row that the tensor has: a memory's row may be longer. */
+static uint64_t row_of_tensor(const tn_tensor_layout *tensor) {
+    uint64_t elements = tensor->banks;
+    for (uint32_t k = 0; k < tensor->axes; k++) elements *= tensor->edge[k];
+    return elements;
+}
+
+/* Of rows of at most 2^row_log elements those that lanes go through fastest. */
+static uint64_t fastest_rows(const uint64_t *rows, uint32_t row_log, uint64_t lanes, uint64_t *row) {
+    uint64_t least = UINT64_MAX, taken = 0;
+    for (uint32_t log = 0; log <= row_log; log++) {
+        const uint64_t elements = UINT64_C(1) << log, passes = rows[log] * tn_ceil_div(elements, lanes);
+        if (passes > least) continue;
+        least = passes;
+        taken = rows[log];
+        *row = elements;
+    }
+    return taken;
+}
+
+uint64_t tn_laid_tensor_rows(const tn_laid *laid, uint32_t layer, uint32_t tensor, uint64_t row_elements,
+                             uint64_t lanes, uint64_t *row) {
+    if (laid->closely)
+        return fastest_rows(laid->least[layer]->rows[tensor], tn_log_above(row_elements), lanes, row);
+    *row = row_of_tensor(&laid->layer[layer]->tensor[tensor]);
+    return laid->layer[layer]->tensor[tensor].depth;
 }
 
 static tn_status find_least_depths(layer_out *layout) {
@@ -384,9 +406,12 @@ static tn_status find_least_depths(layer_out *layout) {
                      memory = array == NONE ? NONE : layout->map->memory_of[array];
             if (memory == NONE || (program != step->layer[l].program && layout->arrays->columns[array] > 0))
                 continue;
+            uint64_t rows = least->rows[t][layout->row_log[memory]];
+            if (layout->laid->closely) /* passes go over it; memories are those of the other bound */
+                rows = fastest_rows(least->rows[t], layout->row_log[memory], layout->build->vector,
+                                    &layout->laid->row[array]);
             layout->laid->depth[array] =
-                tn_greatest(layout->laid->depth[array], least->rows[t][layout->row_log[memory]] *
-                                                            tn_laid_slices(layout->arrays, step, l, t));
+                tn_greatest(layout->laid->depth[array], rows * tn_laid_slices(layout->arrays, step, l, t));
         }
     }
     return TN_OK;
@@ -420,10 +445,12 @@ static void find_depths(layer_out *layout) {
             uint32_t array = layout->arrays->of_tensor[l][t],
                      memory = array == NONE ? NONE : layout->map->memory_of[array];
             if (memory == NONE) continue;
-            if (layout->arrays->program[l] == step->layer[l].program || layout->arrays->columns[array] == 0)
+            if (layout->arrays->columns[array] == 0) {
                 layout->laid->depth[array] =
                     tn_greatest(layout->laid->depth[array],
                                 layouts->tensor[t].depth * tn_laid_slices(layout->arrays, step, l, t));
+                layout->laid->row[array] = row_of_tensor(&layouts->tensor[t]);
+            }
             layout->laid->memory[memory].banks =
                 tn_greatest(layout->laid->memory[memory].banks, layouts->tensor[t].banks);
         }
@@ -486,6 +513,7 @@ static tn_status begin_laid(layer_out *layout) {
     TN_TRY(TN_NEW(layout->arena, layout->map->memories, &laid->memory, layout->error));
     TN_TRY(TN_NEW(layout->arena, step->layers, &laid->layer, layout->error));
     TN_TRY(TN_NEW(layout->arena, step->arrays, &laid->depth, layout->error));
+    TN_TRY(TN_NEW(layout->arena, step->arrays, &laid->row, layout->error));
     for (uint32_t m = 0; m < layout->map->memories; m++)
         laid->memory[m].elements = UINT64_C(1) << layout->row_log[m];
     return TN_OK;

@@ -59,6 +59,7 @@ typedef struct tn_laid {
     uint8_t *
         *most_features;   /* [step->layers][program->tensors]: logarithm of a word's, where it is a matrix */
     uint64_t *depth;      /* [step->arrays]: rows; 0: element lies behind element */
+    uint64_t *row;        /* [step->arrays]: elements that it has in a row; 0: as many as its memory */
     tn_laid_words *words; /* [step->arrays]; NULL for the first bound */
     struct tn_laid *next;
 } tn_laid;
@@ -105,7 +106,9 @@ tn_status tn_laid_partial_cycles(const tn_laid_step *laid_step, const tn_laid *l
 /* The most features of a word of a matrix, as its logarithm, as far as the layer knows: of a bound of layers alone. */
 uint32_t tn_laid_most_features(const tn_laid_step *laid_step, const tn_laid *laid, uint32_t layer,
                                uint32_t array);
-/* Rows of so many elements that a tensor of a layer's program takes. */
-uint64_t tn_laid_tensor_rows(const tn_laid *laid, uint32_t layer, uint32_t tensor, uint64_t row_elements);
+/* Rows that a tensor of a layer's program takes in a memory of rows of so many elements; *row: as many of them as it has. Of
+ * a bound those that so many lanes go through fastest. */
+uint64_t tn_laid_tensor_rows(const tn_laid *laid, uint32_t layer, uint32_t tensor, uint64_t row_elements,
+                             uint64_t lanes, uint64_t *row);
 
 #endif

@@ -343,3 +343,22 @@ tn_status tn_operation_count(tn_operation *operation, tn_error *error) {
 bool tn_operation_is_update(const tn_operation *operation) {
     return tn_operation_rows[operation->kind].shape == TN_SHAPE_UPDATE;
 }
+
+bool tn_pass_has_lane(const tn_pass_row *row) {
+    tn_formula formula;
+    if (tn_formula_read(row->text, &formula, NULL) != TN_OK) return false;
+    for (uint32_t i = 0; i < formula.nodes; i++) {
+        const tn_node_kind kind = formula.node[i].kind;
+        if (kind == TN_NODE_ELSEWHERE || kind == TN_NODE_AFTER || kind == TN_NODE_ABOVE) return false;
+    }
+    return row->form != TN_PASS_MAP ||
+           (formula.output[TN_OUTPUT_Y] != UINT32_MAX && formula.output[TN_OUTPUT_U] == UINT32_MAX);
+}
+
+bool tn_operation_has_lane(tn_operation_kind kind) {
+    const tn_operation_row *row = &tn_operation_rows[kind];
+    if (row->shape == TN_SHAPE_PRODUCT || kind == TN_OP_SCATTER) return true;
+    for (int i = 0; i < TN_PASSES_MOST && row->pass[i].form != TN_PASS_NONE; i++)
+        if (!tn_pass_has_lane(&row->pass[i])) return false;
+    return row->pass[0].form != TN_PASS_NONE;
+}

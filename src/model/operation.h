@@ -91,6 +91,11 @@ typedef struct tn_operation_row {
 } tn_operation_row;
 extern const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS];
 
+/* Whether a lane of generated hardware does its passes (src/rtl/circuit.h): with the inputs and operators that a lane has, and
+ * one result of each element. A product and a scatter, which is made of additions, have no passes of their own there. */
+bool tn_operation_has_lane(tn_operation_kind kind);
+bool tn_pass_has_lane(const tn_pass_row *row);
+
 bool tn_operation_is_elementwise(tn_operation_kind kind); /* rows and columns are one */
 bool tn_operation_is_across_rows(
     tn_operation_kind kind); /* a row of its result needs any row of its operands */

@@ -248,6 +248,7 @@ typedef struct tn_step_layer {
     const tn_program *program; /* of a linear layer's products; NULL otherwise */
     uint64_t tokens;           /* rows of its output */
     uint64_t group;       /* of attention: query heads that share a head of keys and values; 0: none is */
+    bool causal;          /* of attention: under a causal mask */
     uint32_t output;      /* array that it gives; UINT32_MAX: none, or none that the step still has */
     uint32_t rank_count;  /* of tensor formats */
     const uint64_t *rank; /* as requested */

@@ -1,13 +1,14 @@
 #include "price/energy.h"
 
-const char *const tn_energy_names[] = {"static",  "kernels", "memory blocks", "memory accesses", "off chip",
-                                       "refresh", NULL};
+const char *const tn_energy_names[] = {"static",          "kernels",  "clock tree", "memory blocks",
+                                       "memory accesses", "off chip", "refresh",    NULL};
 
 static const double JOULE_PER_PJ = 1e-12;
 
 double tn_energy_capacitance_pF(const tn_device *device, const tn_resources *amount) {
     const tn_device_energy *energy = &device->energy;
-    return (double)amount->lut * energy->lut_pF.value + (double)amount->ff * energy->ff_pF.value +
+    return ((double)amount->lut * energy->lut_pF.value + (double)amount->ff * energy->ff_pF.value) *
+               (1 + energy->wires.value) +
            (double)amount->dsp * energy->dsp_pF.value + (double)amount->bram18 * energy->bram18_pF.value +
            (double)amount->uram * energy->uram_pF.value;
 }
@@ -19,6 +20,7 @@ void tn_energy_of(const tn_device *device, const tn_activity *activity, double j
     joules[TN_ENERGY_STATIC] = energy->static_W.value * (1 - activity->lowered) * activity->seconds;
     joules[TN_ENERGY_KERNELS] =
         JOULE_PER_PJ * square * (toggle * activity->busy_pF + idle * activity->idle_pF);
+    joules[TN_ENERGY_CLOCK] = JOULE_PER_PJ * square * activity->clock_pF * activity->cycles;
     joules[TN_ENERGY_MEMORY_BLOCKS] = JOULE_PER_PJ * square * idle * activity->block_pF * activity->cycles;
     joules[TN_ENERGY_MEMORY_ACCESSES] =
         JOULE_PER_PJ * (activity->access_bits[TN_STYLE_BLOCK] * energy->bram_pJ_per_bit.value +

@@ -1,6 +1,8 @@
 /* Energy of a step on an FPGA, all coefficients from the device file:
  *     static power * time
  *   + sum over kernels of C V^2 (toggle * busy cycles + idle toggle * idle cycles), C = sum of amount * pF
+ *     (of LUTs and flip-flops their wires' capacitance beside their own)
+ *   + the clock tree: C V^2 in every cycle for each flip-flop that it reaches
  *   + the same of the memory blocks, which always idle besides their accesses
  *   + bits read and written * energy of an access, by kind of memory
  *   + bits moved off chip * energy of a bit
@@ -19,6 +21,7 @@ TN_PUBLIC_BEGIN
 typedef enum tn_energy_part {
     TN_ENERGY_STATIC,
     TN_ENERGY_KERNELS,
+    TN_ENERGY_CLOCK,
     TN_ENERGY_MEMORY_BLOCKS,
     TN_ENERGY_MEMORY_ACCESSES,
     TN_ENERGY_OFF_CHIP,
@@ -34,6 +37,7 @@ typedef struct tn_activity {
     double seconds, cycles;
     double busy_pF, idle_pF;                      /* capacitance weighted by busy and by idle cycles */
     double block_pF;                              /* of the memory blocks */
+    double clock_pF;                              /* of the clock tree */
     double access_bits[TN_STYLE_DISTRIBUTED + 1]; /* by style; auto stays 0 */
     double off_chip_bits, off_chip_pJ_per_bit;
     double refresh_pJ;

@@ -63,6 +63,11 @@ static uint64_t row_of(const laid_operation *timing, uint32_t array) {
     return timing->plan->laid->memory[timing->plan->map.memory_of[array]].elements;
 }
 
+/* Elements that the array has in a row of its memory. */
+static uint64_t own_row(const tn_laid *laid, const tn_map *map, uint32_t array) {
+    return laid->row[array] ? laid->row[array] : laid->memory[map->memory_of[array]].elements;
+}
+
 /* ---- products of programs ---- */
 
 /* Sets an array to zero, row by row; a copy takes as long. */
@@ -76,7 +81,8 @@ static tn_status add_clear(laid_operation *timing) {
         return add_elements_pass(timing, 1, TN_OP_LOOKUP, timing->workload->step->array[array].elements);
     if (rows == 0) /* element behind element */
         rows = tn_ceil_div(timing->workload->step->array[array].elements, row_of(timing, array));
-    return add_row_pass(timing, 1, TN_OP_LOOKUP, rows, row_of(timing, array));
+    return add_row_pass(timing, 1, TN_OP_LOOKUP, rows,
+                        own_row(timing->plan->laid, &timing->plan->map, array));
 }
 
 /* A matrix under the indices of a program's output: words of features are split over their axes, the last first. */
@@ -154,9 +160,9 @@ static tn_status lay_program_product(laid_operation *timing) {
             timing, layer->tokens, TN_OP_ADD,
             timing->workload->step->array[array].elements /
                 tn_laid_slices(arrays, timing->workload->step, timing->operation->layer, step->out));
-    return add_row_pass(timing, layer->tokens, TN_OP_ADD,
-                        tn_laid_tensor_rows(laid, timing->operation->layer, step->out, row_of(timing, array)),
-                        row_of(timing, array));
+    uint64_t row, rows = tn_laid_tensor_rows(laid, timing->operation->layer, step->out, row_of(timing, array),
+                                             timing->build->vector, &row);
+    return add_row_pass(timing, layer->tokens, TN_OP_ADD, rows, row);
 }
 
 /* ---- blocks of matrices ---- */
@@ -282,7 +288,7 @@ uint64_t tn_laid_update_elements(const tn_laid *laid, const tn_map *map, const t
                                  uint64_t lanes) {
     uint32_t parameter = operation->reads[0];
     if (!tn_operation_is_update(operation) || map->memory_of[parameter] == NONE) return 0;
-    uint64_t row = laid->memory[map->memory_of[parameter]].elements;
+    uint64_t row = own_row(laid, map, parameter);
     return laid->depth[parameter] * tn_ceil_div(row, lanes) * lanes;
 }
 

@@ -531,6 +531,7 @@ static void sum_activity(const tn_workload *workload, const tn_plan *plan, const
     activity->idle_pF = tn_energy_capacitance_pF(device, kernels) * cycles - activity->busy_pF;
     activity->busy_pF += tn_energy_capacitance_pF(device, routing) * cycles; /* always in use by something */
     activity->block_pF = tn_energy_capacitance_pF(device, &blocks);
+    activity->clock_pF = device->energy.clock_pF.value * (double)price->used.ff;
     for (int store = 0; store < TN_STORES; store++)
         spread_accesses(memories->bits[store], work->words[store] * (double)workload->word_bits,
                         activity->access_bits);

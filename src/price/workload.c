@@ -4,6 +4,7 @@
 #include "base/digest.h"
 #include "kernel/vector.h"
 #include "model/operation.h"
+#include "price/obstacle.h"
 #include "price/workload_data.h"
 #include "step/fusion.h"
 
@@ -222,6 +223,7 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
     *made = (tn_workload){.step = step, .device = device, .arena = arena};
     made->built[TN_FUSION_NONE] = made;
     made->word_bits = 8 * step->element_bytes;
+    made->obstacle = tn_step_obstacle(step);
     TN_TRY(tn_operator_set_load(device, &step->formats->accumulate, &made->vector_operators, error));
     TN_TRY(list_works(made, error));
     TN_TRY(check_bounds(made, error));
@@ -260,6 +262,16 @@ tn_status tn_workload_step(tn_workload *workload, const tn_build *build, const t
     tn_workload *built;
     TN_TRY(tn_workload_built(workload, build, &built, error));
     *step = built->step;
+    return TN_OK;
+}
+
+tn_status tn_workload_obstacle(tn_workload *workload, const tn_build *build, bool off_chip,
+                               uint32_t *obstacle, tn_error *error) {
+    tn_workload *built;
+    *obstacle = tn_build_obstacle(build);
+    if (*obstacle) return TN_OK;
+    TN_TRY(tn_workload_built(workload, build, &built, error));
+    *obstacle = built->obstacle || !off_chip ? built->obstacle : tn_off_chip_obstacle;
     return TN_OK;
 }
 

@@ -27,6 +27,11 @@ void tn_workload_share_layouts(tn_workload *workload, const tn_workload *source)
 tn_status tn_workload_step(tn_workload *workload, const tn_build *build, const tn_step **step,
                            tn_error *error);
 
+/* What keeps the design from being generated as hardware (price/obstacle.h); 0: nothing. `off_chip`: whether its price has
+ * arrays there. */
+tn_status tn_workload_obstacle(tn_workload *workload, const tn_build *build, bool off_chip,
+                               uint32_t *obstacle, tn_error *error);
+
 TN_PUBLIC_END
 
 #endif

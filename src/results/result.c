@@ -5,6 +5,7 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "front/knee.h"
+#include "price/obstacle.h"
 #include "results/identity.h"
 #include "results/possible.h"
 #include "results/recommendation.h"
@@ -328,8 +329,11 @@ static void put_row(const tn_space *space, const char *reason, const row *entry,
         tn_csv_put(out, value->data ? value->data : "");
     }
     for (size_t i = 0; i < tn_quantities_count; i++) {
+        char obstacle[TN_OBSTACLE_TEXT];
         double number = tn_quantities[i].get(&entry->evaluation);
-        if (tn_quantities[i].whole)
+        if (tn_quantity_is_obstacle(&tn_quantities[i]))
+            tn_csv_put(out, tn_obstacle_key((uint32_t)number, obstacle));
+        else if (tn_quantities[i].whole)
             tn_csv_put_count(out, (uint64_t)number);
         else
             tn_csv_put_real(out, number); /* nan: unknown */

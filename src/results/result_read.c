@@ -2,6 +2,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "price/obstacle.h"
 #include "results/result.h"
 #include "results/result_inputs.h"
 #include "text/csv.h"
@@ -113,7 +114,16 @@ tn_status tn_result_space(const char *folder, tn_arena *arena, tn_space **space,
 /* ---- rows */
 
 /* "nan" stands for what is not known. */
-static tn_status read_quantity(const tn_csv *csv, size_t row, size_t column, double *value, tn_error *error) {
+static tn_status read_quantity(const tn_csv *csv, size_t row, size_t column, const tn_quantity *quantity,
+                               double *value, tn_error *error) {
+    const tn_csv_cell *cell = tn_csv_at(csv, row, column);
+    const uint32_t obstacle = tn_quantity_is_obstacle(quantity) ? tn_obstacle_of_key(cell->text) : 0;
+    *value = obstacle;
+    if (obstacle == UINT32_MAX)
+        return tn_fail_at(error, TN_INPUT, cell->position,
+                          "'%.60s' is no key that keeps a design from being generated; yes is none",
+                          cell->text);
+    if (tn_quantity_is_obstacle(quantity)) return TN_OK;
     if (strcmp(tn_csv_at(csv, row, column)->text, "nan") != 0)
         return tn_csv_real(csv, row, column, -INFINITY, INFINITY, value, error);
     *value = NAN;
@@ -142,7 +152,7 @@ static tn_status load_rows(const char *folder, const char *name, const tn_space 
             return tn_fail_at(error, TN_INPUT, tn_csv_at(&csv, i, id_column)->position, "no such design");
         TN_TRY(tn_csv_count(&csv, i, id_column, 0, last - 1, &made[i].id, error));
         for (size_t q = 0; q < tn_quantities_count; q++)
-            TN_TRY(read_quantity(&csv, i, column[q], &value[q], error));
+            TN_TRY(read_quantity(&csv, i, column[q], &tn_quantities[q], &value[q], error));
         made[i].value = value;
         made[i].reason = reason < csv.columns ? tn_csv_at(&csv, i, reason)->text : "";
     }

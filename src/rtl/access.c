@@ -23,6 +23,25 @@ static uint64_t bank_sum(const tn_bank_layout *layout, uint64_t a, uint64_t b) {
     return (a % first + b % first) % first + (a / first + b / first) % second * first;
 }
 
+/* Do the words that share a place as the layout says lie in different banks? */
+static bool divides(const tn_bank_layout *layout, uint64_t banks) {
+    bool taken[TN_RTL_BANKS_MOST] = {0};
+    uint64_t words = 1;
+    for (uint32_t k = 0; k < layout->axes; k++)
+        if (layout->divide[k] == 0 || !tn_mul(words, layout->divide[k], &words)) return false;
+    if (words != banks) return false;
+    for (uint64_t n = 0; n < words; n++) {
+        uint64_t bank = 0, rest = n;
+        for (uint32_t k = 0; k < layout->axes; k++) {
+            bank = bank_sum(layout, bank, bank_along(layout, k, rest % layout->divide[k]));
+            rest /= layout->divide[k];
+        }
+        if (taken[bank]) return false;
+        taken[bank] = true;
+    }
+    return true;
+}
+
 /* Do the first `a` words along one axis and the first `b` along another lie in different banks? */
 static bool tells_apart(const tn_bank_layout *layout, uint32_t one, uint64_t a, uint32_t other, uint64_t b) {
     bool taken[TN_RTL_BANKS_MOST] = {0};
@@ -74,7 +93,12 @@ tn_rtl_strides tn_rtl_strides_of(const tn_bank_layout *layout) {
         made.words[k] = tn_ceil_div(layout->dims[k], layout->word[k]);
     }
     if (made.banks > TN_RTL_BANKS_MOST) return made;
-    choose_axes(layout, &made);
+    if (layout->divide[0] > 0) {
+        made.told = divides(layout, made.banks);
+        memcpy(made.divide, layout->divide, sizeof made.divide);
+    } else {
+        choose_axes(layout, &made);
+    }
     for (uint32_t k = layout->axes; made.told && k-- > 0;) {
         made.stride[k] = made.depth;
         made.depth *= padded(&made, k, made.divide[k]);

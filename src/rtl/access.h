@@ -3,8 +3,8 @@
  * Word c of an array lies in the bank whose k-th coordinate is (sum of skew_k,i c_i) mod banks_k; a bank's number is
  * its first coordinate plus banks_0 times its second. Its place in the bank is the array's base plus
  *     sum over axes i of floor(c_i / divide_i) stride_i
- * where divide_i is 1 but for one or two axes, whose residues the bank's number tells: their divides multiply to the
- * number of banks. A block is cut along at most four axes; as its edges are powers of two and its place a multiple of
+ * where divide_i is the layout's, or, where that has none, 1 but for one or two axes. The bank's number tells the residues:
+ * the divides multiply to the number of banks. A block is cut along at most four axes; as its edges are powers of two and its place a multiple of
  * them, which of its words lies in which bank, counted from the bank of its first word, and how far behind that word,
  * is the same wherever it lies.
  */

@@ -126,22 +126,10 @@ static const tn_pass_row *find_row(tn_operation_kind kind, uint32_t pass) {
     return kind == TN_OP_SCATTER && pass == 0 ? &beginning : &tn_operation_rows[kind].pass[pass];
 }
 
-/* A lane has the inputs and operators above, and a map of it gives one result. */
-static bool has_template(const tn_pass_row *row, tn_formula *formula) {
-    if (tn_formula_read(row->text, formula, NULL) != TN_OK) return false;
-    for (uint32_t i = 0; i < formula->nodes; i++) {
-        const tn_node_kind kind = formula->node[i].kind;
-        if (kind == TN_NODE_ELSEWHERE || kind == TN_NODE_AFTER || kind == TN_NODE_ABOVE) return false;
-    }
-    return row->form != TN_PASS_MAP ||
-           (formula->output[TN_OUTPUT_Y] != UINT32_MAX && formula->output[TN_OUTPUT_U] == UINT32_MAX);
-}
-
 uint32_t tn_circuit_passes(tn_operation_kind kind) {
-    tn_formula formula;
     uint32_t passes = 0;
     for (; passes < TN_PASSES_MOST && find_row(kind, passes)->form != TN_PASS_NONE; passes++)
-        if (!has_template(find_row(kind, passes), &formula)) return 0;
+        if (!tn_pass_has_lane(find_row(kind, passes))) return 0;
     return passes;
 }
 

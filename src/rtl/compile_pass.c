@@ -151,24 +151,38 @@ static void add_word_level(tn_rtl_step *step, uint32_t level, int port, uint64_t
     if (step->tile_levels <= level) step->tile_levels = level + 1;
 }
 
-/* Parts of a word; then all words of the array, bank by bank, or those of a slice, axis by axis. */
+/* Parts of a word; then all banks of a row; then the rows of the array, or those of a slice, axis by axis. */
 static void add_word_levels(const tn_rtl_array *array, uint32_t sliced, const tn_rtl_strides *strides,
                             const word_trip *trip, int port, tn_rtl_step *step) {
     const tn_rtl_counter part = {.inside = trip->parts == 1 ? 0 : tn_rtl_bits_for(trip->parts),
                                  .shift = trip->part == 1 ? 0 : tn_rtl_bits_for(trip->part)};
     uint32_t level = 0;
     add_word_level(step, level++, port, trip->parts, part);
-    for (uint32_t k = array->layout.axes; sliced != TN_RTL_NONE && k-- > 0;)
-        if (k != sliced && strides->words[k] > 1)
-            add_word_level(step, level++, port, strides->words[k],
-                           (tn_rtl_counter){.stride = strides->stride[k]});
-    if (sliced != TN_RTL_NONE) return;
     const uint64_t first = tn_greatest(strides->first, trip->banks);
-    add_word_level(step, level++, port, tn_greatest(1, strides->first / trip->banks),
-                   (tn_rtl_counter){.turn = trip->banks % strides->first});
-    add_word_level(step, level++, port, strides->banks / first,
-                   (tn_rtl_counter){.turn = first % strides->banks});
-    add_word_level(step, level, port, strides->depth, (tn_rtl_counter){.stride = 1});
+    if (sliced == TN_RTL_NONE || strides->first > trip->banks)
+        add_word_level(step, level++, port, tn_greatest(1, strides->first / trip->banks),
+                       (tn_rtl_counter){.turn = trip->banks % strides->first});
+    if (sliced == TN_RTL_NONE || strides->banks > first)
+        add_word_level(step, level++, port, strides->banks / first,
+                       (tn_rtl_counter){.turn = first % strides->banks});
+    if (sliced == TN_RTL_NONE) {
+        add_word_level(step, level, port, strides->depth, (tn_rtl_counter){.stride = 1});
+        return;
+    }
+    for (uint32_t k = array->layout.axes; k-- > 0;) {
+        const uint64_t rows = tn_ceil_div(strides->words[k], strides->divide[k]);
+        if (k != sliced && rows > 1)
+            add_word_level(step, level++, port, rows, (tn_rtl_counter){.stride = strides->stride[k]});
+    }
+}
+
+/* A slice has its rows for itself. */
+static tn_status check_sliced(const tn_rtl_array *array, uint32_t sliced, const tn_rtl_strides *strides,
+                              tn_error *error) {
+    if (sliced == TN_RTL_NONE || (array->layout.word[sliced] == 1 && strides->divide[sliced] == 1))
+        return TN_OK;
+    return tn_fail(error, TN_INPUT, "%s: the rows of a slice hold other slices; no template adds to one",
+                   array->name);
 }
 
 /* Counters and patterns of the ports used: their arrays lie alike, and of the axis `sliced` (TN_RTL_NONE: of none) at one
@@ -190,6 +204,7 @@ static tn_status rtl_compile_words(compile_words_compiler *compilation, const tn
         const tn_rtl_strides strides = tn_rtl_strides_of(&this_array->layout);
         const word_trip trip = trip_of(compilation->design, &strides);
         tn_rtl_pattern made;
+        TN_TRY(check_sliced(this_array, sliced, &strides, compilation->error));
         TN_TRY(trip_pattern(compilation, &strides, &trip, &made));
         TN_TRY(
             tn_rtl_place_pattern(compilation, &compilation->engine->port[port], &made, &step->block[port]));

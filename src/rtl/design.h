@@ -14,6 +14,7 @@
 #include "device/block.h"
 #include "layout/bank_layout.h"
 #include "rtl/circuit.h"
+#include "step/fusion.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,7 +77,12 @@ typedef struct tn_rtl_cut {
 /* What a product does on its results before they are written (templates/write_back.svh), in the order of its stages: an
  * addition, ReLU, an addition. The arrays that it adds have axes of the result's indices; along others they are the
  * same. */
-enum { TN_RTL_ADDED = 2, TN_RTL_STAGE_FIRST = 1, TN_RTL_STAGE_POSITIVE = 2, TN_RTL_STAGE_LAST = 4 };
+enum {
+    TN_RTL_ADDED = TN_FUSED_ADDED,
+    TN_RTL_STAGE_FIRST = TN_FUSED_FIRST,
+    TN_RTL_STAGE_POSITIVE = TN_FUSED_POSITIVE,
+    TN_RTL_STAGE_LAST = TN_FUSED_LAST
+};
 typedef struct tn_rtl_write_back {
     uint32_t stages;              /* bits */
     uint32_t added[TN_RTL_ADDED]; /* arrays that the first and the last stage add */

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "device/device_data.h"
 #include "kernel/vector.h"
+#include "price/obstacle.h"
 #include "rtl/compile.h"
 #include "rtl/files.h"
 #include "rtl/layer.h"
@@ -11,6 +12,7 @@
 #include "rtl/resources.h"
 #include "rtl/step_run.h"
 #include "run/trial.h"
+#include "step/fusion.h"
 #include "text/arrays.h"
 
 #include <inttypes.h>
@@ -415,18 +417,29 @@ static tn_status run(generator *generation) {
     return r->synthesise ? synthesise(r, generation->arena, generation->answer, generation->error) : TN_OK;
 }
 
-/* A linear layer alone has layouts of its own, searched for it. */
-static bool is_linear(const tn_rtl_request *request) {
+/* UINT32_MAX: none, or there is no such layer, which is told later. */
+static uint32_t layer_of(const tn_rtl_request *request) {
     for (uint32_t l = 0; request->layer && l < request->step->layers; l++)
-        if (strcmp(request->step->layer[l].name, request->layer) == 0)
-            return request->step->layer[l].family == TN_LAYER_LINEAR;
-    return false;
+        if (strcmp(request->step->layer[l].name, request->layer) == 0) return l;
+    return UINT32_MAX;
+}
+
+/* What has no template is named before anything is laid. */
+static tn_status check(const tn_rtl_request *request, uint32_t layer, tn_arena *arena, tn_error *error) {
+    const tn_build *build = request->build;
+    tn_step fused = *request->step;
+    if (layer == UINT32_MAX && build->fusion != TN_FUSION_NONE)
+        TN_TRY(tn_step_fuse(request->step, build->fusion == TN_FUSION_WRITE_BACK, arena, &fused, error));
+    return tn_obstacle_check(&fused, build, layer, arena, error);
 }
 
 tn_status tn_rtl_generate(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,
                           tn_error *error) {
-    TN_TRY(tn_rtl_check_buildable(request->step, request->build, is_linear(request), error));
-    if (!is_linear(request)) return rtl_generate_step(request, arena, answer, error);
+    const uint32_t layer = layer_of(request);
+    TN_TRY(check(request, layer, arena, error));
+    /* A linear layer alone has layouts of its own, searched for it. */
+    if (layer == UINT32_MAX || request->step->layer[layer].family != TN_LAYER_LINEAR)
+        return rtl_generate_step(request, arena, answer, error);
     generator generation = {.request = request, .arena = arena, .error = error, .answer = answer};
     *answer = (tn_rtl_answer){
         .layer = request->layer, .folder = request->folder, .relative_error = NAN, .ok = true};

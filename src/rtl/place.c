@@ -17,16 +17,18 @@ tn_status tn_rtl_tensor_layout(const tn_program *program, const tn_program_tenso
     if (layout->axes == 0) {
         layout->axes = 1;
         layout->dims[0] = layout->word[0] = layout->skew[0][0] = 1;
+        layout->divide[0] = found->banks;
     }
     for (uint32_t k = 0; k < tensor->indices.count; k++) {
         uint32_t index = tensor->indices.index[k];
         layout->dims[k] = program->index_size[index];
-        layout->word[k] = 1;
+        layout->word[k] = layout->divide[k] = 1;
         layout->skew[0][k] = 0;
         for (uint32_t i = 0; i < found->axes; i++) {
             if (found->index[i] != index) continue;
             layout->word[k] = found->edge[i];
             layout->skew[0][k] = found->skew[i];
+            layout->divide[k] = found->divide[i];
         }
     }
     return TN_OK;

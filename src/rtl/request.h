@@ -13,13 +13,6 @@
 #include "train/settings.h"
 #include "train/trainer.h"
 
-/* What of a step and a build has templates, whichever part of the step is generated. */
-
-/* TN_INPUT names the first thing that has none: a key of the build with a value that is not generated (what is not
- * known to be is refused), a precision other than FP32, what a technique makes of an operation or an array. `alone`: a
- * linear layer by itself. */
-tn_status tn_rtl_check_buildable(const tn_step *step, const tn_build *build, bool alone, tn_error *error);
-
 typedef struct tn_rtl_request {
     const tn_step *step;
     const tn_device *device;

@@ -37,7 +37,8 @@ static tn_status check_view(const maker *builder, const tn_rtl_array *array, con
 static bool same_shape(const tn_bank_layout *a, const tn_bank_layout *b) {
     return a->axes == b->axes && memcmp(a->dims, b->dims, a->axes * sizeof *a->dims) == 0 &&
            memcmp(a->word, b->word, a->axes * sizeof *a->word) == 0 &&
-           memcmp(a->skew[0], b->skew[0], a->axes * sizeof *a->skew[0]) == 0;
+           memcmp(a->skew[0], b->skew[0], a->axes * sizeof *a->skew[0]) == 0 &&
+           memcmp(a->divide, b->divide, a->axes * sizeof *a->divide) == 0;
 }
 
 static tn_status rtl_step_check_views(const maker *builder) {
@@ -107,18 +108,9 @@ static tn_status lower_all(maker *builder) {
 /* ---- the whole ---- */
 
 static tn_status check_step(const maker *builder) {
-    const tn_step *step = builder->step;
-    const tn_rtl_step_options *o = builder->options;
-    if (step->batch != 1)
-        return tn_fail(builder->error, TN_INPUT, "batch %" PRIu64 "; the step is generated for one example",
-                       step->batch);
-    if (o->plan->off_chip)
-        return tn_fail(builder->error, TN_INPUT,
-                       "arrays off chip have no template; leave build.off_chip_over_bytes out");
-    if (o->vector > TN_CIRCUIT_LANES_MOST)
-        return tn_fail(builder->error, TN_INPUT, "%" PRIu64 " vector lanes; the templates take at most %d",
-                       o->vector, TN_CIRCUIT_LANES_MOST);
-    return TN_OK;
+    if (!builder->options->plan->off_chip) return TN_OK;
+    return tn_fail(builder->error, TN_INPUT,
+                   "arrays off chip have no template; leave build.off_chip_over_bytes out");
 }
 
 tn_status tn_rtl_program_make(const tn_model *model, const tn_step *step, const tn_rtl_step_options *options,

@@ -33,18 +33,38 @@ tn_status tn_rtl_step_new_index(maker *builder, uint64_t size, uint32_t *index) 
 
 /* ---- layouts ---- */
 
-/* A word's features are the last of the matrix' columns, whatever axes these are split into. */
+/* As many of `left` doublings as the axis has room for, the last one all. */
+static uint32_t take_log(uint64_t size, bool last, uint32_t *left) {
+    uint32_t log = tn_log_above(size);
+    if (log > *left || last) log = *left;
+    *left -= log;
+    return log;
+}
+
+/* A word's features are the last of the matrix' columns, whatever axes these are split into; so are the words of a row of
+ * the memory. */
 static void lay_matrix(const storage *kept, const view *window, tn_bank_layout *layout) {
-    uint32_t features = kept->feature_log;
+    const tn_shared_words *words = &kept->words;
+    const uint64_t one = 1, banks = one << words->bank_log;
+    uint32_t features = words->feature_log, shared = words->divide_log;
+    uint64_t apart = words->apart;
+    layout->banks[0] = banks;
     for (uint32_t k = window->axes; k-- > 0;) {
-        uint32_t log = k + 1 == window->features ? kept->row_log : 0;
+        uint32_t log = 0, divide_log = 0;
         if (k >= window->features) {
-            log = tn_log_above(window->dims[k]);
-            if (log > features || k == window->features) log = features;
-            features -= log;
-        }
-        layout->word[k] = UINT64_C(1) << log;
-        layout->skew[0][k] = 1;
+            const bool last = k == window->features;
+            log = take_log(window->dims[k], last, &features);
+            const uint64_t along = ((window->dims[k] - 1) >> log) + 1;
+            divide_log = take_log(along, last, &shared);
+            layout->skew[0][k] = apart % banks;
+            apart = apart * along % banks;
+        } else if (k + 1 == window->features) {
+            log = words->token_log;
+            divide_log = words->bank_log - words->divide_log;
+            layout->skew[0][k] = 1 % banks;
+        } /* heads lie one behind the other */
+        layout->word[k] = one << log;
+        layout->divide[k] = one << divide_log;
     }
 }
 
@@ -57,6 +77,7 @@ static void lay(const maker *builder, const view *window, tn_bank_layout *layout
         return;
     }
     layout->banks[0] = kept->own.banks[0];
+    memcpy(layout->divide, kept->own.divide, sizeof layout->divide);
     memcpy(layout->word, kept->own.word, sizeof layout->word);
     memcpy(layout->skew, kept->own.skew, sizeof layout->skew);
 }
@@ -107,14 +128,7 @@ tn_status tn_rtl_step_storage_of(maker *builder, uint32_t array, const view *win
     TN_TRY(tn_step_array_name(builder->step, array, builder->arena, &name, builder->error));
     if (elements_of(window) != builder->step->array[array].elements || (!words->is_matrix && !own))
         return tn_fail(builder->error, TN_INPUT, "%s has no template for its axes", name);
-    if (words->is_matrix && words->shared.bank_log > 0)
-        return tn_fail(
-            builder->error, TN_INPUT,
-            "%s lies in banks; a whole step's activations lie in wide words, so set build.split=reshape",
-            name);
-    storage kept = {.is_matrix = words->is_matrix,
-                    .row_log = words->shared.token_log,
-                    .feature_log = words->shared.feature_log};
+    storage kept = {.is_matrix = words->is_matrix, .words = words->shared};
     if (!words->is_matrix) kept.own = *own;
     TN_TRY(tn_rtl_step_new_storage(builder, name, &kept, window, known));
     *stored = *known;

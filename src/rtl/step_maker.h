@@ -20,8 +20,8 @@ typedef struct {
 /* Where an array's elements are: a matrix, whose features views split as they like, or under axes of its own. */
 typedef struct {
     bool is_matrix;
-    uint32_t row_log, feature_log; /* of the elements of a word along a matrix' rows and columns */
-    tn_bank_layout own;            /* of what is no matrix */
+    tn_shared_words words; /* of a matrix */
+    tn_bank_layout own;    /* of what is no matrix */
 } storage;
 
 typedef struct {

@@ -176,32 +176,6 @@ static tn_status lookup_product(maker *builder, const uint32_t *index, const tn_
 
 /* ---- write-back ---- */
 
-/* The stages of the operations that a product does before it writes, and which array each of them adds. */
-static tn_status find_stages(maker *builder, uint32_t *stages, uint32_t added[TN_RTL_ADDED]) {
-    enum { FIRST, POSITIVE, LAST, STAGES };
-    const tn_operation *o = builder->current;
-    const char *text;
-    int next = FIRST;
-    bool fits = true;
-    *stages = 0;
-    for (uint32_t i = 0; i < o->fused_count && fits; i++) {
-        const tn_fused *fused = &o->fused[i];
-        const bool adds = tn_operation_rows[fused->kind].shape == TN_SHAPE_ADD;
-        const int stage = !adds ? POSITIVE : next == FIRST ? FIRST : LAST;
-        fits = (adds || fused->kind == TN_OP_RELU) && !fused->keeps && stage >= next && next < STAGES;
-        if (!fits) break;
-        if (adds) added[stage == LAST] = o->reads[fused->read];
-        *stages |= 1u << stage;
-        next = stage + 1;
-    }
-    if (fits) return TN_OK;
-    TN_TRY(tn_fused_text(builder->step, o, builder->arena, &text, builder->error));
-    return tn_fail(builder->error, TN_INPUT,
-                   "%s: build.fusion has no template for a product that does \"%s\" as it writes; set it to "
-                   "additions, or none",
-                   builder->step->layer[o->layer].name, text);
-}
-
 /* What is added lies under the result's indices; a bias is the same for every token. */
 static tn_status added_view(maker *builder, uint32_t array, const view *result, view *window) {
     const uint64_t elements = builder->step->array[array].elements,
@@ -224,10 +198,10 @@ static tn_status add_write_back(maker *builder, const view *result) {
     uint32_t stages, array[TN_RTL_ADDED];
     view views[TN_RTL_ADDED];
     const view *added[TN_RTL_ADDED] = {NULL};
-    TN_TRY(find_stages(builder, &stages, array));
+    tn_fused_stages(builder->current, &stages, array);
     for (int a = 0; a < TN_RTL_ADDED; a++) {
         if (!(stages & (a == 0 ? TN_RTL_STAGE_FIRST : TN_RTL_STAGE_LAST))) continue;
-        TN_TRY(added_view(builder, array[a], result, &views[a]));
+        TN_TRY(added_view(builder, builder->current->reads[array[a]], result, &views[a]));
         added[a] = &views[a];
     }
     return tn_rtl_step_write_back(builder, stages, added);
@@ -276,13 +250,6 @@ static tn_status letters_view(maker *builder, uint32_t array, const char *text, 
     return tn_rtl_step_storage_of(builder, array, window, NULL, &window->storage);
 }
 
-static tn_status refuse_attention(const maker *builder) {
-    const tn_layer *layer = &builder->model->layer[builder->current->layer];
-    if (!layer->causal && layer->kv_heads == layer->heads) return TN_OK;
-    return tn_fail(builder->error, TN_INPUT, "%s: attention with %s has no template", layer->name,
-                   layer->causal ? "a causal mask" : "fewer kv_heads than heads");
-}
-
 tn_status tn_rtl_step_attention_product(maker *builder) {
     const tn_operation *o = builder->current;
     const tn_attention_product *attention = o->attention;
@@ -296,7 +263,6 @@ tn_status tn_rtl_step_attention_product(maker *builder) {
         return tn_fail(builder->error, TN_INPUT, "%s: a product that makes %s has no template",
                        builder->step->layer[o->layer].name,
                        tn_array_part_names[builder->step->array[o->writes[0]].part]);
-    TN_TRY(refuse_attention(builder));
     attention_sizes(builder, o->layer, size);
     for (int i = 0; i < 5; i++) TN_TRY(tn_rtl_step_new_index(builder, size[i], &index[i]));
     for (int i = 0; i < 3; i++)

@@ -99,9 +99,6 @@ tn_status tn_rtl_step_passes(maker *state) {
     rows_kernel kernel;
     tn_rtl_head *head = NULL;
     uint32_t operands = 0;
-    if (row->of_heads && state->model->layer[o->layer].heads > 1)
-        return tn_fail(state->error, TN_INPUT, "%s: a norm of heads has no template",
-                       state->step->layer[o->layer].name);
     if (row->shape == TN_SHAPE_LOSS) begin_loss(state, &head);
     TN_TRY(begin_rows(state, &kernel));
     for (uint32_t k = 0; k < o->read_count; k++) {

@@ -293,6 +293,13 @@ static tn_status count_all(chunk_run *run, const tn_chunk *chunk) {
                                     tn_space_id(run->search->space, run->outer, chunk->first), run->error);
 }
 
+/* Whether hardware is generated may differ within a set. */
+static bool asks_obstacle(const tn_space *space) {
+    bool asks = false;
+    for (size_t i = 0; i < space->objectives; i++) asks |= tn_quantity_is_obstacle(space->objective[i]);
+    return asks;
+}
+
 tn_status tn_chunk_search_run(tn_chunk_search *search, const tn_chunk *chunk, tn_chunk_keep *keep,
                               void *target, tn_outcome *found, tn_error *error) {
     tn_evaluator *evaluator = search->evaluator;

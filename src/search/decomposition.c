@@ -5,6 +5,7 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "front/archive.h"
+#include "price/obstacle.h"
 #include "search/decomposing.h"
 
 #include <math.h>
@@ -161,10 +162,15 @@ static bool constraints_only_cap(const tn_space *space) {
 static void skip_builds(tn_decomposing *state) {
     const tn_resources *budget = &state->space->budget;
     const bool caps = constraints_only_cap(state->space);
+    bool must_be_built = false; /* as whole designs' constraints would say of each */
+    for (size_t i = 0; i < state->space->constraints; i++)
+        must_be_built |= state->space->constraint[i].quantity && state->space->constraint[i].most == 0 &&
+                         tn_quantity_is_obstacle(state->space->constraint[i].quantity);
     for (size_t i = 0; i < state->tasks; i++) {
         tn_build_task *job = &state->task[i];
         const tn_resources *kernels = &state->table[job->keys].kernels[job->build];
-        job->skipped = kernels->lut > budget->lut || kernels->ff > budget->ff || kernels->dsp > budget->dsp ||
+        job->skipped = (must_be_built && tn_build_obstacle(&state->table[job->keys].build[job->build])) ||
+                       kernels->lut > budget->lut || kernels->ff > budget->ff || kernels->dsp > budget->dsp ||
                        (caps && !state->bounded && is_beaten(state, job));
     }
 }

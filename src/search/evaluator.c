@@ -191,14 +191,15 @@ static bool is_unmeasured(const tn_space *space, const tn_evaluation *evaluation
     return false;
 }
 
-/* Of a lower bound of the price: what surely breaks one. Of a bound over places only bounds of quantities do, as expressions
- * may speak of the keys that differ. */
+/* Of a lower bound of the price: what surely breaks one. Of a bound over places only bounds of what is priced do: expressions,
+ * and whether hardware is generated, may speak of the keys that differ. */
 static tn_cause broken_constraint(const tn_space *space, const uint32_t *digit,
                                   const tn_evaluation *evaluation, bool exact, bool over_places) {
     tn_candidate design = {.digit = digit, .evaluation = evaluation};
     for (size_t i = 0; i < space->choices.count; i++) design.id += digit[i] * space->choices.stride[i];
     for (size_t i = 0; i < space->constraints; i++)
-        if (over_places && space->constraint[i].expression)
+        if (over_places && (space->constraint[i].expression ||
+                            tn_quantity_is_obstacle(space->constraint[i].quantity)))
             continue;
         else if (exact ? !tn_constraint_holds(&space->constraint[i], &space->choices, &design)
                        : tn_constraint_surely_fails(&space->constraint[i], &space->choices, &design))
@@ -296,6 +297,9 @@ static tn_status judge(tn_evaluator *evaluator, pricer *price, tn_evaluation *ev
     tn_status status = price(evaluator->workload, &evaluator->build, evaluator->places, &evaluation->price,
                              exact, &evaluator->why);
     TN_TRY(tn_evaluator_as_cause(evaluator, status, cause, error));
+    if (*cause == TN_CAUSE_NONE)
+        TN_TRY(tn_workload_obstacle(evaluator->workload, &evaluator->build,
+                                    evaluation->price.off_chip_bytes > 0, &evaluation->obstacle, error));
     if (*cause == TN_CAUSE_NONE) *cause = worst_resource(&evaluation->price.used, &evaluator->space->budget);
     if (*cause == TN_CAUSE_NONE && !*exact) *cause = lacking_capacity(evaluation, &evaluator->space->budget);
     if (*cause == TN_CAUSE_NONE && is_unmeasured(evaluator->space, evaluation)) *cause = TN_CAUSE_UNMEASURED;

@@ -2,6 +2,7 @@
 
 #include "base/buffer.h"
 #include "base/name_index.h"
+#include "price/obstacle.h"
 #include "text/number.h"
 
 #include <inttypes.h>
@@ -112,6 +113,11 @@ void tn_candidate_text(const tn_choices *choices, const tn_design_column *column
         return;
     case TN_DESIGN_QUANTITY:
         value = quantity(column, design);
+        if (tn_quantity_is_obstacle(&tn_quantities[column->place]) && !isnan(value)) {
+            char key[TN_OBSTACLE_TEXT];
+            tn_buffer_text(out, tn_obstacle_key((uint32_t)value, key));
+            return;
+        }
         if (tn_quantities[column->place].whole && !isnan(value)) {
             tn_buffer_format(out, "%" PRIu64, (uint64_t)value);
             return;

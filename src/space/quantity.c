@@ -76,6 +76,9 @@ static double accuracy_deviation(const tn_evaluation *evaluation) {
 static double accuracy_interpolated(const tn_evaluation *evaluation) {
     return evaluation->accuracy_interpolated;
 }
+static double rtl(const tn_evaluation *evaluation) {
+    return evaluation->obstacle;
+}
 
 const tn_quantity tn_quantities[] = {
     {"cycles_per_step", false, true, TN_BOUNDED_BELOW, cycles, "clock cycles of one training step"},
@@ -114,8 +117,14 @@ const tn_quantity tn_quantities[] = {
      "standard deviation with which that mean is known"},
     {"accuracy_interpolated", false, false, TN_BOUNDED_EXACTLY, accuracy_interpolated,
      "0: the design was trained; 1: its ranks lie between trained ones; 2: carried over from other choices"},
+    {"rtl", false, true, TN_BOUNDED_EXACTLY, rtl,
+     "0: `tenfold rtl` generates it; else the number of a key that prevents it. Files have yes, or that key"},
 };
 const size_t tn_quantities_count = sizeof tn_quantities / sizeof *tn_quantities;
+
+bool tn_quantity_is_obstacle(const tn_quantity *quantity) {
+    return quantity->get == rtl;
+}
 
 tn_status tn_quantity_find(const char *name, tn_position position, const tn_quantity **quantity,
                            tn_error *error) {

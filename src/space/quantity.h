@@ -24,6 +24,7 @@ typedef struct tn_evaluation {
     double perplexity;         /* in its place, where the table has perplexities */
     double accuracy_deviation; /* of that mean; NaN likewise */
     double accuracy_interpolated; /* tn_accuracy_basis; NaN: no accuracy */
+    uint32_t obstacle;            /* to its hardware (price/obstacle.h); 0: none */
 } tn_evaluation;
 
 /* What tn_price_bound says of a quantity: its value, as layouts do not matter to it; no more than its value; nothing. */
@@ -37,6 +38,9 @@ typedef struct tn_quantity {
     double (*get)(const tn_evaluation *evaluation);
     const char *help;
 } tn_quantity;
+
+/* Whether it numbers obstacles (price/obstacle.h): files have their keys instead. */
+bool tn_quantity_is_obstacle(const tn_quantity *quantity);
 
 extern const tn_quantity tn_quantities[];
 extern const size_t tn_quantities_count;

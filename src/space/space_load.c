@@ -8,6 +8,7 @@
 #include "text/schema.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ typedef struct {
     const char *name, *model, *device, *error_table, *accuracy_table;
     tn_text_list set;
     const tn_yaml *choices, *tied, *settle, *objectives, *constraints;
+    bool buildable;
     tn_caps caps;
     uint64_t hypervolume_samples;
     tn_position model_at, device_at, choices_at, error_table_at, accuracy_table_at;
@@ -43,6 +45,9 @@ static const tn_field space_fields[] = {
     TN_KEY(NODE, space_file, constraints,
            "list of conditions beside the caps: mappings, see constraint, or expressions such as bram18 <= "
            "60 %"),
+    TN_KEY(BOOL, space_file, buildable,
+           "whether designs that `tenfold rtl` does not generate are left out before the front is found",
+           TN_DEFAULT("false")),
     TN_KEY(NODE, space_file, objectives,
            "list of 1 to 8 quantities; default seconds_per_step, on_chip_bytes, dsp and, with an "
            "accuracy_table, what it gives, else with an error_table relative_error, else degrees_of_freedom"),
@@ -169,17 +174,22 @@ static tn_status read_constraints(const space_file *file, tn_arena *arena, tn_sp
     const tn_yaml *node = file->constraints;
     const tn_resources has = tn_device_resources(space->device);
     TN_TRY(tn_caps_budget(&file->caps, &has, &space->budget, error));
+    if (file->buildable) {
+        space->constraint[0] = (tn_constraint){.name = "rtl", .least = -INFINITY};
+        TN_TRY(tn_quantity_find("rtl", space->root->position, &space->constraint[0].quantity, error));
+        space->constraints = 1;
+    }
     if (!node) return TN_OK;
     tn_design_columns columns;
     TN_TRY(tn_design_columns_of(&space->choices, &has, arena, &columns, error));
     if (node->kind != TN_YAML_SEQUENCE)
         return tn_fail_at(error, TN_INPUT, node->position, "constraints must be a list");
-    if (node->count > TN_CONSTRAINTS_MOST)
+    if (node->count + space->constraints > TN_CONSTRAINTS_MOST)
         return tn_fail_at(error, TN_LIMIT, node->position, "%zu constraints; at most %d are handled",
                           node->count, TN_CONSTRAINTS_MOST);
-    for (; space->constraints < node->count; space->constraints++)
-        TN_TRY(tn_constraint_decode(node->item[space->constraints], &columns, arena,
-                                    &space->constraint[space->constraints], error));
+    for (size_t i = 0; i < node->count; i++)
+        TN_TRY(tn_constraint_decode(node->item[i], &columns, arena, &space->constraint[space->constraints++],
+                                    error));
     return TN_OK;
 }
 

@@ -241,3 +241,20 @@ tn_status tn_fused_text(const tn_step *step, const tn_operation *product, tn_are
     }
     return TN_OK;
 }
+
+bool tn_fused_stages(const tn_operation *product, uint32_t *stages, uint32_t added[TN_FUSED_ADDED]) {
+    enum { FIRST, POSITIVE, LAST, STAGES };
+    int next = FIRST;
+    *stages = 0;
+    for (uint32_t i = 0; i < product->fused_count; i++) {
+        const tn_fused *fused = &product->fused[i];
+        const bool adds = tn_operation_rows[fused->kind].shape == TN_SHAPE_ADD;
+        const int stage = !adds ? POSITIVE : next == FIRST ? FIRST : LAST;
+        if ((!adds && fused->kind != TN_OP_RELU) || fused->keeps || stage < next || next == STAGES)
+            return false;
+        if (adds) added[stage == LAST] = fused->read;
+        *stages |= 1u << stage;
+        next = stage + 1;
+    }
+    return true;
+}

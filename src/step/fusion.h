@@ -26,4 +26,9 @@ tn_status tn_step_fuse(const tn_step *step, bool activations, tn_arena *arena, t
 tn_status tn_fused_text(const tn_step *step, const tn_operation *product, tn_arena *arena, const char **text,
                         tn_error *error);
 
+/* The stages of a generated write-back (src/rtl/templates): an addition, ReLU, an addition. *stages: a bit for each that the
+ * product takes, added[i]: which of its reads the first and the last of them add. False: what it does is none of that. */
+enum { TN_FUSED_ADDED = 2, TN_FUSED_FIRST = 1, TN_FUSED_POSITIVE = 2, TN_FUSED_LAST = 4 };
+bool tn_fused_stages(const tn_operation *product, uint32_t *stages, uint32_t added[TN_FUSED_ADDED]);
+
 #endif

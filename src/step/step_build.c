@@ -167,6 +167,7 @@ static void describe(tn_builder *b) {
     line->degrees_of_freedom = line->parameters;
     line->tokens = layer->tokens;
     line->group = layer->kv_heads ? layer->heads / layer->kv_heads : 0;
+    line->causal = layer->causal;
     line->output = made->output;
     line->program = made->program;
     if (!made->weight) return;

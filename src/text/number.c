@@ -125,8 +125,20 @@ void tn_real_text(double value, char *text, size_t capacity) {
     snprintf(text, capacity, "%s", shortest);
 }
 
+static double rounded(double value, int digits) {
+    if (value == 0 || !isfinite(value)) return value;
+    const double unit = pow(10, floor(log10(fabs(value))) - (digits - 1));
+    return unit < 1 ? round(value * pow(10, -log10(unit))) / pow(10, -log10(unit))
+                    : round(value / unit) * unit;
+}
+
 void tn_rounded_text(double value, tn_number_style style, int digits, char *text, size_t capacity) {
     tn_c_locale locale = tn_c_locale_enter();
+    if (style == TN_NUMBER_ROUGH) {
+        value = rounded(value, digits);
+        style = TN_NUMBER_SIGNIFICANT;
+        if (fabs(value) >= 1 && fabs(value) < 1e9) digits = 9; /* no power */
+    }
     if (style == TN_NUMBER_FIXED)
         snprintf(text, capacity, "%.*f", digits, value);
     else if (style == TN_NUMBER_POWER)
@@ -169,6 +181,19 @@ static const char *scaled(double value, double step, const char *const *prefix, 
 const char *tn_si_text(double value, const char *unit, char *text) {
     static const char *const prefix[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
     return scaled(value, 1000, prefix, -4, 6, unit, text);
+}
+
+const char *tn_si_rough(double value, const char *unit, char *text) {
+    static const char *const prefix[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
+    const int lowest = -4, highest = 6;
+    int power = 0;
+    char number[24];
+    double size = fabs(rounded(value, 2));
+    for (; size >= 999.5 && power < highest; power++) size /= 1000;
+    for (; size > 0 && size < 0.9995 && power > lowest; power--) size *= 1000;
+    tn_rounded_text(size, TN_NUMBER_FIXED, size < 9.95 ? 1 : 0, number, sizeof number);
+    snprintf(text, 32, "%s%s %s%s", value < 0 ? "-" : "", number, prefix[power - lowest], unit);
+    return text;
 }
 
 const char *tn_bytes_text(double bytes, char *text) {

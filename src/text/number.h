@@ -22,8 +22,14 @@ tn_number_status tn_read_real(const char *text, double *value);
  * what is not finite; 32 bytes always suffice. */
 void tn_real_text(double value, char *text, size_t capacity);
 
-/* For people: with so many digits behind the point (FIXED 0.25, POWER 2.5e-01) or significant ones. */
-typedef enum tn_number_style { TN_NUMBER_SIGNIFICANT, TN_NUMBER_FIXED, TN_NUMBER_POWER } tn_number_style;
+/* For people: with so many digits behind the point (FIXED 0.25, POWER 2.5e-01) or significant ones, those behind them as zeros
+ * (ROUGH 220) or as a power (SIGNIFICANT 2.2e+02). */
+typedef enum tn_number_style {
+    TN_NUMBER_SIGNIFICANT,
+    TN_NUMBER_FIXED,
+    TN_NUMBER_POWER,
+    TN_NUMBER_ROUGH
+} tn_number_style;
 void tn_rounded_text(double value, tn_number_style style, int digits, char *text, size_t capacity);
 
 /* "1,253,376"; text holds at least 32 bytes, as in the next two. */
@@ -32,6 +38,8 @@ const char *tn_count_text(uint64_t value, char *text);
 const char *tn_big_words(const tn_big *value, char text[TN_BIG_TEXT]);
 /* With an SI prefix and three digits: "1.25 M". */
 const char *tn_si_text(double value, const char *unit, char *text);
+/* Of what is not known better, two digits: "220 mJ". */
+const char *tn_si_rough(double value, const char *unit, char *text);
 /* Binary: "5.91 MiB". */
 const char *tn_bytes_text(double bytes, char *text);
 

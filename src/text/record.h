@@ -172,6 +172,7 @@ struct tn_record {
 #define TN_PERCENT             .unit = "%", .scale = 100, .style = TN_NUMBER_FIXED, .digits = 1
 #define TN_FIXED(places)       .style = TN_NUMBER_FIXED, .digits = (places)
 #define TN_POWER(places)       .style = TN_NUMBER_POWER, .digits = (places)
+#define TN_ROUGH               .style = TN_NUMBER_ROUGH, .digits = 2
 #define TN_DIGITS(significant) .style = TN_NUMBER_SIGNIFICANT, .digits = (significant)
 #define TN_OPTIONAL            .optional = true
 #define TN_KEYED               .keyed = true

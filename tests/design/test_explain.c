@@ -66,17 +66,19 @@ static void energy_again(void **state) {
            sum = 0;
     for (uint32_t k = 0; k < told.kernels; k++) {
         const tn_resources *used = &told.kernel[k].used;
-        double pF = 0.3 * (double)used->lut + 0.1 * (double)used->ff + 55 * (double)used->dsp;
+        double pF = (0.3 * (double)used->lut + 0.1 * (double)used->ff) * 4.75 + 55 * (double)used->dsp;
         double busy = (double)told.kernel[k].busy_cycles;
         kernels += pF * square * (0.125 * busy + 0.02 * (cycles - busy)) * 1e-12;
     }
     for (uint32_t m = 0; m < told.memories; m++)
         blocks += (30 * (double)told.memory[m].placed.blocks.bram18 +
-                   0.3 * (double)told.memory[m].placed.blocks.lutram) *
+                   0.3 * 4.75 * (double)told.memory[m].placed.blocks.lutram) *
                   square * 0.02 * cycles * 1e-12;
-    assert_true(fabs(told.joules[TN_ENERGY_STATIC] - 10 * told.price.seconds_per_step) < 1e-12);
+    assert_true(fabs(told.joules[TN_ENERGY_STATIC] - 14.8 * told.price.seconds_per_step) < 1e-12);
     assert_true(fabs(told.joules[TN_ENERGY_KERNELS] - kernels) < 1e-9 * kernels);
     assert_true(fabs(told.joules[TN_ENERGY_MEMORY_BLOCKS] - blocks) < 1e-9 * blocks);
+    const double clock = 0.044e-12 * square * (double)told.price.used.ff * cycles;
+    assert_true(fabs(told.joules[TN_ENERGY_CLOCK] - clock) < 1e-9 * clock);
     assert_true(told.joules[TN_ENERGY_MEMORY_ACCESSES] > 0 && told.joules[TN_ENERGY_OFF_CHIP] == 0);
     for (int part = 0; part < TN_ENERGY_PARTS; part++) sum += told.joules[part];
     assert_true(fabs(sum - told.price.joules_per_step) < 1e-12 * sum);
@@ -226,9 +228,10 @@ static void transformations(void **state) {
 /* A device whose figures of energy lie anywhere in their ranges prices the same build between the bounds that
  * the explanation tells, and on the bounds at the ends. */
 static void energy_range_holds(void **state) {
-    static const char *const key[] = {"static_W", "voltage_V",       "toggle",          "idle_toggle",
-                                      "lut_pF",   "ff_pF",           "dsp_pF",          "bram18_pF",
-                                      "uram_pF",  "bram_pJ_per_bit", "uram_pJ_per_bit", "lutram_pJ_per_bit"};
+    static const char *const key[] = {
+        "static_W", "voltage_V",       "toggle",          "idle_toggle",      "lut_pF",
+        "ff_pF",    "dsp_pF",          "bram18_pF",       "uram_pF",          "wires",
+        "clock_pF", "bram_pJ_per_bit", "uram_pJ_per_bit", "lutram_pJ_per_bit"};
     enum { KEYS = sizeof key / sizeof *key, TRIALS = 12 };
     (void)state;
     assert_int_equal(KEYS, TN_ENERGY_FIGURES);

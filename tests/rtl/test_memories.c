@@ -138,6 +138,8 @@ static void test_memories_are_those_of_the_price(void **state) {
         "--set build.group=1 --set build.activation_memory=ultra",
         "--set build.split=auto --set build.columns=4 --set build.placement=searched",
         "--set build.core_memory=distributed --set build.reduction=4 --set build.fusion=additions",
+        "--set build.split=partition --set build.reduction=2",
+        "--set build.split=banks --set build.columns=8 --set build.vector=16",
     };
     for (size_t i = 0; i < sizeof builds / sizeof *builds; i++) check_price(model, builds[i], true);
     check_price(model, "--set phase=inference", false);

@@ -122,12 +122,23 @@ static void layers(void **state) {
 static void steps(void **state) {
     (void)state;
     static const priced_case cases[] = {
-        {"tiny-tt", "", 4, 4, 4, 4, TN_SPLIT_RESHAPE},  {"tiny-tt", "", 2, 2, 1, 2, TN_SPLIT_RESHAPE},
-        {"tiny-tt", "", 2, 4, 2, 8, TN_SPLIT_AUTO},     {"tiny-ttm", "", 4, 4, 4, 4, TN_SPLIT_RESHAPE},
-        {"tiny-ttm", "", 8, 2, 4, 2, TN_SPLIT_RESHAPE}, {"tiny-dense", "", 4, 4, 2, 16, TN_SPLIT_RESHAPE},
+        {"tiny-tt", "", 4, 4, 4, 4, TN_SPLIT_RESHAPE},
+        {"tiny-tt", "", 2, 2, 1, 2, TN_SPLIT_RESHAPE},
+        {"tiny-tt", "", 2, 4, 2, 8, TN_SPLIT_AUTO},
+        {"tiny-ttm", "", 4, 4, 4, 4, TN_SPLIT_RESHAPE},
+        {"tiny-ttm", "", 8, 2, 4, 2, TN_SPLIT_RESHAPE},
+        {"tiny-dense", "", 4, 4, 2, 16, TN_SPLIT_RESHAPE},
+        {"tiny-tt", "", 4, 4, 4, 4, TN_SPLIT_PARTITION},
+        {"tiny-tt", "", 4, 4, 4, 4, TN_SPLIT_BANKS},
+        {"tiny-tt", "", 2, 4, 2, 8, TN_SPLIT_BANKS},
+        {"tiny-ttm", "", 8, 2, 4, 2, TN_SPLIT_PARTITION},
+        {"tiny-ttm", "", 4, 4, 4, 4, TN_SPLIT_BANKS},
+        {"tiny-dense", "", 16, 8, 16, 16, TN_SPLIT_PARTITION},
+        {"tiny-dense", "", 16, 8, 16, 16, TN_SPLIT_AUTO},
+        {"tiny-ttm", "", 16, 8, 16, 16, TN_SPLIT_AUTO},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char model[1024];
+        char model[2048];
         snprintf(model, sizeof model, "%s/oracles/training/%s/model.yaml", TEST_SHARED_DIR, cases[c].model);
         if (access(model, R_OK) != 0) {
             print_message("SKIPPED: %s is absent\n", model);

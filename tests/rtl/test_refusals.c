@@ -11,8 +11,6 @@
 
 #include <cmocka.h>
 
-#include "rtl/request.h"
-
 static void check_model(const char *model, const char *before, const char *arguments, int status,
                         const char *said) {
     char command[1024];
@@ -53,58 +51,13 @@ static void test_refused(void **state) {
         {"--set phase=inference --set dvfs.deadline_us=100", "a clock that follows the work"},
         {"--layer query --set build.rows=3", "takes powers of two"},
         {"--set build.vector=3", "takes powers of two"},
-        {"--set build.split=banks", "set build.split=reshape"},
+
         {"--set build.off_chip_over_bytes=50", "arrays off chip have no template"},
         {"--set batch=2", "generated for one example"},
         {"--update --set optimizer=adam", "train with optimizer: sgd"},
         {"--layer nothing", "the model has no such layer"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check("", cases[i].arguments, 2, cases[i].said);
-}
-
-/* A key that nothing is known of is refused, whatever it is: every value of every key either is in the list of what has
- * templates or is named. */
-static void test_every_key_is_asked_for(void **state) {
-    (void)state;
-    static const char *const listed[] = {"rows",
-                                         "columns",
-                                         "reduction",
-                                         "vector",
-                                         "vector_units",
-                                         "fusion",
-                                         "blocks",
-                                         "group",
-                                         "buffers",
-                                         "core_memory",
-                                         "layouts",
-                                         "split",
-                                         "placement",
-                                         "activation_memory",
-                                         "off_chip_over_bytes",
-                                         "off_chip_tile_bytes"};
-    const tn_formats formats = {.accumulate = tn_fp32,
-                                .operand = {[0] = tn_fp32, [1] = tn_fp32, [2] = tn_fp32}};
-    const tn_step step = {.formats = &formats};
-    tn_arena arena = {0};
-    for (size_t k = 0; k < tn_build_schema.count; k++) {
-        const tn_field *key = &tn_build_schema.field[k];
-        bool known = false;
-        for (size_t i = 0; i < sizeof listed / sizeof *listed; i++)
-            known = known || strcmp(listed[i], key->key) == 0;
-        tn_build build;
-        tn_error error;
-        assert_int_equal(tn_build_decode(NULL, &arena, &build, NULL), TN_OK);
-        assert_int_equal(tn_rtl_check_buildable(&step, &build, false, NULL), TN_OK);
-        assert_int_equal(tn_rtl_check_buildable(&step, &build, true, NULL), TN_OK);
-        uint64_t value = tn_build_value(&build, key), other = value + 1;
-        if (key->type == TN_FIELD_CHOICE && !key->choices[other]) other = value - 1;
-        tn_build_set_value(&build, key, other);
-        for (int alone = 0; alone < 2 && !known; alone++) {
-            assert_int_equal(tn_rtl_check_buildable(&step, &build, alone, &error), TN_INPUT);
-            assert_non_null(strstr(error.message, key->key));
-        }
-    }
-    tn_arena_free(&arena);
 }
 
 /* Layers that are priced and executed, and not generated, are named. */
@@ -135,8 +88,7 @@ static int tear_down(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_every_key_is_asked_for),
-                                       cmocka_unit_test(test_layers), cmocka_unit_test(test_missing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused), cmocka_unit_test(test_layers),
+                                       cmocka_unit_test(test_missing)};
     return cmocka_run_group_tests(tests, NULL, tear_down);
 }
