@@ -79,6 +79,7 @@ static tn_status check_operation(const tn_step *step, const tn_operation *operat
     } unbuilt[] = {
         {operation->arithmetic, "multiplies in a precision of its own"},
         {operation->partial || operation->gather, "takes a part of an array"},
+        {operation->window, "takes windows of pictures"},
         {operation->times > 0, "is done in some steps, or for some inputs"},
         {operation->live > 0, "multiplies a sparse parameter"},
         {operation->cycle_ratio > 0 && operation->cycle_ratio != 1, "passes over zeros"},
