@@ -86,7 +86,7 @@ static void a_model(void **state) {
     check("$FOLDER/weights.npz", "$FOLDER/f32 $FOLDER/f16 $FOLDER/bf16", "formats:");
     /* every format that was asked for was tried, in the flow that it has; the model that was written is one */
     shell("for f in tt ttm tucker dense; do grep -q ^b,$f, $FOLDER/f32/candidates.csv || exit 1; done");
-    shell("grep -q ^b,tt,24,24, $FOLDER/f32/candidates.csv && \"$TENFOLD\" cost $FOLDER/f32/model.yaml "
+    shell("grep -q ^b,low-rank,24,24, $FOLDER/f32/candidates.csv && \"$TENFOLD\" cost $FOLDER/f32/model.yaml "
           ">/dev/null");
     shell("for f in tt ttm tucker low-rank dense; do grep -q ^$f, $FOLDER/f32/formats.csv || exit 1; done");
 }
