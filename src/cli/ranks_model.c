@@ -282,7 +282,7 @@ static tn_status read_goal(tn_ranks_work *w) {
                            "the budget of %.10g %s is more than the %" PRIu64 " of %s; give at most those",
                            budget->most, tn_rank_cost_names[budget->cost], most, tn_device_name(w->device));
     }
-    return find_most(w, w->error);
+    return TN_OK;
 }
 
 /* --max-error is relative to the norm of all layers, known once they are read. */
@@ -340,6 +340,7 @@ static tn_status run(tn_ranks_work *w) {
     TN_TRY(read_rule(w));
     TN_TRY(read_goal(w));
     TN_TRY(open_trained(w));
+    TN_TRY(find_most(w, w->error));
     TN_TRY(make_plan(w));
     scale_goal(w);
     TN_TRY(tn_rank_plan_solve(&w->plan, &w->goal, &w->arena, &w->outcome, w->error));
