@@ -14,7 +14,7 @@
 
 typedef struct {
     tn_common common;
-    const char *config, *path, *name, *head;
+    const char *config, *path, *name, *head, *from, *to;
     uint64_t heads, sequence, batch, rank;
 } request;
 
@@ -192,6 +192,8 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     if (!asked->path) return tn_fail(error, TN_INPUT, "-o MODEL.yaml is missing, the file to write");
     if (asked->rank == 0) return tn_fail(error, TN_INPUT, "--rank 0; a rank is at least 1");
     tn_import_options options = {.config = asked->config,
+                                 .from = asked->from,
+                                 .to = asked->to,
                                  .heads = asked->heads,
                                  .sequence = asked->sequence,
                                  .batch = asked->batch,
@@ -222,6 +224,8 @@ static const tn_option options[] = {
     {"--head", TN_INTO(request, head), "HEAD",
      "found (default): the output projection where the checkpoint has no classifier; classifier: two classes "
      "in its place"},
+    {"--from", TN_INTO(request, from), "VALUE", "of an ONNX graph, a value that is taken as its input"},
+    {"--to", TN_INTO(request, to), "VALUE", "of an ONNX graph, a value that is taken as its output"},
     {"--batch", TN_INTO(request, batch), "N", "examples of a step; default 1"},
     {"--rank", TN_INTO(request, rank), "R", "rank of the weights in cores; default 16"},
     {"--name", TN_INTO(request, name), "NAME", "of the model; default the file's name"},

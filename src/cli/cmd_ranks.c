@@ -61,6 +61,9 @@ static const tn_option options[] = {
      "most that all layers may take together: params=300000, 12MB, '80 %', bram18=50%; repeatable"},
     {"--max-error", TN_INTO(tn_ranks_asked, max_error), "E",
      "error that is allowed: relative with MODEL, summed squares with --table; a cost is made least"},
+    {"--layer-error", TN_INTO(tn_ranks_asked, layer_error), "E", "most relative error of each layer"},
+    {"--keep", TN_INTO(tn_ranks_asked, keep), "LAYER",
+     "layers of this name, in which * stands for anything, stay dense; repeatable"},
     {"--minimise", TN_INTO(tn_ranks_asked, minimise), "KEY", "the cost to make least (default the first)"},
     {"--states", TN_INTO(tn_ranks_asked, states), "N",
      "partial allocations kept at most (default 131072 with up to two budgets, else 65536)"},
@@ -103,9 +106,8 @@ static const struct {
     int modes;
     const char *goes_with, *option[GROUP_MOST];
 } groups[] = {
-    {OF_MODEL,
-     "MODEL",
-     {"--point", "--weights", "--covariance", "--accuracy", "--device", "--set", "--depth"}},
+    {OF_MODEL, "MODEL", {"--point", "--weights", "--covariance", "--accuracy", "--device", "--set"}},
+    {OF_MODEL, "MODEL", {"--depth", "--layer-error", "--keep"}},
     {OF_MATRIX, "--matrix", {"--tensor", "--transpose", "--case-out", "--tokens"}},
     {OF_MODEL | OF_TABLE, "MODEL or --table", {"--budget", "--max-error", "--minimise", "--states"}},
     {OF_MODEL | OF_MATRIX,
@@ -153,7 +155,8 @@ static tn_status answer(void *request, int *answer, tn_error *error) {
     return tn_ranks_model(asked, answer, error);
 }
 
-static const tn_ranks_asked defaults = {.max_error = NAN, .seed = DEFAULT_SEED, .tokens = DEFAULT_TOKENS};
+static const tn_ranks_asked defaults = {
+    .max_error = NAN, .layer_error = NAN, .seed = DEFAULT_SEED, .tokens = DEFAULT_TOKENS};
 
 const tn_command tn_command_ranks = {
     .name = "ranks",

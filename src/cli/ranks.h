@@ -25,10 +25,10 @@ typedef struct tn_ranks_asked {
     const char *matrix, *tensor, *case_folder; /* decompose one matrix */
     const char *table;                         /* allocate from a table */
     const char *format, *cap, *tolerance, *method, *minimise, *output;
-    double max_error; /* NAN: not given */
+    double max_error, layer_error; /* NAN: not given */
     uint64_t seed, tokens, states;
     bool transpose, spectrum;
-    tn_option_list fold, budget, set;
+    tn_option_list fold, budget, set, keep;
 } tn_ranks_asked;
 
 tn_status tn_ranks_matrix(const tn_ranks_asked *asked, tn_error *error);

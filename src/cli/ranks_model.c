@@ -115,6 +115,12 @@ static tn_status read_rule(tn_ranks_work *w) {
     if (rule->depths && rule->depth[rule->depths - 1] > TN_FACTORS_MOST)
         return tn_fail(w->error, TN_INPUT, "--depth %" PRIu64 " is more than %d factors",
                        rule->depth[rule->depths - 1], TN_FACTORS_MOST);
+    rule->kept = asked->keep.count;
+    rule->keep = asked->keep.item;
+    if (!isnan(asked->layer_error) && !(asked->layer_error > 0 && asked->layer_error <= 1))
+        return tn_fail(w->error, TN_INPUT, "--layer-error %g must be a relative error over 0 and up to 1",
+                       asked->layer_error);
+    rule->layer_error = isnan(asked->layer_error) ? 0 : asked->layer_error;
     TN_TRY(read_foldings(w));
     if (asked->format) TN_TRY(read_formats(w));
     if (asked->cap || asked->tolerance) return TN_OK;
@@ -216,6 +222,49 @@ static bool names_a_share(const tn_ranks_asked *asked) {
     return false;
 }
 
+/* Parameters that are none of the matrices to choose for, and bytes of one. */
+static tn_status find_fixed(const tn_ranks_work *w, double *fixed, double *bytes, tn_error *error) {
+    tn_program_cache *cache;
+    tn_step step;
+    tn_arena arena = {0};
+    TN_TRY(tn_program_cache_new(&cache, error));
+    tn_status status = tn_step_build(w->model, cache, &arena, &step, error);
+    *fixed = status == TN_OK ? (double)step.parameters : 0;
+    *bytes = status == TN_OK ? (double)step.element_bytes : 1;
+    for (size_t i = 0; status == TN_OK && i < tn_model_layers(w->model); i++) {
+        const tn_model_layer layer = tn_model_layer_at(w->model, i);
+        uint64_t own;
+        if (!layer.weight || layer.weight->weight.format == TN_DENSE) continue;
+        status = tn_weight_parameters(&layer.weight->weight, &own, error);
+        *fixed -= (double)own;
+    }
+    tn_arena_free(&arena);
+    tn_program_cache_free(cache);
+    return status;
+}
+
+/* What the budgets leave for the matrices, where they count parameters. */
+static tn_status find_most(tn_ranks_work *w, tn_error *error) {
+    double most = INFINITY, fixed, bytes;
+    for (size_t k = 0; k < w->goal.budgets; k++)
+        if (w->goal.budget[k].cost == TN_RANK_PARAMETERS || w->goal.budget[k].cost == TN_RANK_BYTES) most = 0;
+    if (most > 0) return TN_OK;
+    TN_TRY(find_fixed(w, &fixed, &bytes, error));
+    most = INFINITY;
+    for (size_t k = 0; k < w->goal.budgets; k++) {
+        const tn_rank_budget *budget = &w->goal.budget[k];
+        if (budget->cost == TN_RANK_PARAMETERS) most = fmin(most, budget->most);
+        if (budget->cost == TN_RANK_BYTES) most = fmin(most, budget->most / bytes);
+    }
+    w->rule.most_parameters = most - fixed;
+    if (w->rule.most_parameters > 0) return TN_OK;
+    return tn_fail(error, TN_INPUT,
+                   "the budget is %.10g parameters, and what is not compressed (biases, norms, dense layers) "
+                   "takes %.10g; "
+                   "give more",
+                   most, fixed);
+}
+
 /* Before the layers are decomposed: what is asked for is known or refused. Costs of a device have one loaded
  * where they are named. */
 static tn_status read_goal(tn_ranks_work *w) {
@@ -291,6 +340,7 @@ static tn_status run(tn_ranks_work *w) {
     TN_TRY(read_rule(w));
     TN_TRY(read_goal(w));
     TN_TRY(open_trained(w));
+    TN_TRY(find_most(w, w->error));
     TN_TRY(make_plan(w));
     scale_goal(w);
     TN_TRY(tn_rank_plan_solve(&w->plan, &w->goal, &w->arena, &w->outcome, w->error));
@@ -325,6 +375,46 @@ static double whole_error(const tn_ranks_work *w, const tn_rank_way *choice) {
     return w->plan.squared_norm > 0 ? sqrt(fmax(0, sum) / w->plan.squared_norm) : 0;
 }
 
+/* Where a layer keeps less than half of its squared norm: an allocation may give a layer away to keep others. */
+static const double MUCH_LOST = 0.5;
+static bool loses_much(const tn_ranks_work *w, size_t layer) {
+    const double error =
+        layer_error(w, layer, tn_rank_plan_chosen(&w->plan, &w->outcome.solution.best, layer));
+    return !w->accuracy && error * error > MUCH_LOST;
+}
+
+static void put_warnings(const tn_ranks_work *w, tn_json *json) {
+    tn_json_key(json, "warnings");
+    tn_json_array(json);
+    for (size_t l = 0; w->outcome.solution.best.met && l < w->plan.layers; l++) {
+        if (!loses_much(w, l)) continue;
+        tn_json_object(json);
+        tn_json_put_text(json, "layer", w->plan.problem.layer[l]);
+        tn_json_put_text(json, "warning", "keeps less than half of its squared norm");
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+}
+
+static void print_warnings(const tn_ranks_work *w) {
+    size_t low_rank = 0, cores = 0;
+    for (size_t l = 0; l < w->plan.layers; l++) {
+        const tn_layer_option *c = tn_rank_plan_chosen(&w->plan, &w->outcome.solution.best, l);
+        const double error = layer_error(w, l, c);
+        cores += c->weight.format != TN_DENSE;
+        low_rank += strcmp(tn_rank_format_name(&c->weight), "low-rank") == 0;
+        if (loses_much(w, l))
+            tn_say("Warning: %s keeps %.0f %% of its squared norm (error %.4f). --layer-error %.2g forbids "
+                   "such choices, "
+                   "--keep %s leaves it as it is.\n",
+                   w->plan.problem.layer[l], 100 * (1 - error * error), error, sqrt(MUCH_LOST),
+                   w->plan.problem.layer[l]);
+    }
+    if (low_rank)
+        tn_say("Plain low rank (W = A B, two factors) is the choice for %zu of %zu layers in cores.\n",
+               low_rank, cores);
+}
+
 static tn_status put_layer(const tn_ranks_work *w, size_t l, tn_json *json) {
     const tn_rank_problem *p = &w->plan.problem;
     const tn_rank_way *best = &w->outcome.solution.best;
@@ -333,7 +423,7 @@ static tn_status put_layer(const tn_ranks_work *w, size_t l, tn_json *json) {
     tn_weight requested = w->plan.candidates[l].folding[c->folding];
     tn_json_object(json);
     tn_json_put_text(json, "layer", p->layer[l]);
-    tn_json_put_text(json, "format", tn_format_names[c->weight.format]);
+    tn_json_put_text(json, "format", tn_rank_format_name(&c->weight));
     tn_json_put_counts(json, "m", c->weight.m, c->weight.d);
     tn_json_put_counts(json, "n", c->weight.n, c->weight.d);
     if (c->weight.format == TN_DENSE) {
@@ -413,6 +503,7 @@ static tn_status put_answer(const tn_ranks_work *w, tn_json *json) {
         for (size_t k = 0; k < p->costs; k++) tn_json_put_count(json, p->cost_name[k], (uint64_t)o->total[k]);
         tn_json_end(json);
     }
+    put_warnings(w, json);
     put_misfits(w, json);
     tn_json_put_text(json, "note", tn_ranks_caution);
     return TN_OK;
@@ -440,7 +531,7 @@ static tn_status print_layers(const tn_ranks_work *w) {
         const tn_layer_option *c = tn_rank_plan_chosen(&w->plan, &w->outcome.solution.best, l);
         size_t index = p->first[l] + w->outcome.solution.best.choice[l];
         tn_table_text(&table, p->layer[l]);
-        tn_table_text(&table, tn_format_names[c->weight.format]);
+        tn_table_text(&table, tn_rank_format_name(&c->weight));
         tn_table_text(&table, tn_ranks_product_text(c->weight.m, c->weight.d, text));
         tn_table_text(&table, tn_ranks_product_text(c->weight.n, c->weight.d, text));
         if (c->weight.format == TN_DENSE)
@@ -480,6 +571,7 @@ tn_status tn_ranks_print_text(const tn_ranks_work *w) {
     if (w->outcome.solution.best.met) {
         TN_TRY(print_layers(w));
         print_whole(w);
+        print_warnings(w);
         print_misfits(w);
         tn_say("\n");
     }

@@ -28,23 +28,27 @@ tn_status tn_dense_check(uint64_t p, uint64_t q, tn_error *error) {
 }
 
 /* Splits the longer side of c; each block is a product of its own. */
-void tn_dense_multiply(bool transpose_a, bool transpose_b, uint64_t m, uint64_t n, uint64_t k,
-                       const double *a, const double *b, double *c) {
-    bool by_rows = m > n;
-    int lda = (int)(transpose_a ? m : k), ldb = (int)(transpose_b ? k : n);
-    int64_t blocks = (int64_t)(((by_rows ? m : n) + PRODUCT_BLOCK - 1) / PRODUCT_BLOCK);
-#pragma omp parallel for schedule(static) if (blocks > 1)
-    for (int64_t block = 0; block < blocks; block++) {
-        uint64_t first = (uint64_t)block * PRODUCT_BLOCK;
-        uint64_t rows = by_rows ? tn_least(PRODUCT_BLOCK, m - first) : m;
-        uint64_t columns = by_rows ? n : tn_least(PRODUCT_BLOCK, n - first);
-        const double *a_block = by_rows ? a + (transpose_a ? first : first * k) : a;
-        const double *b_block = by_rows ? b : b + (transpose_b ? first * k : first);
-        cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
-                    transpose_b ? CblasTrans : CblasNoTrans, (int)rows, (int)columns, (int)k, 1.0, a_block,
-                    lda, b_block, ldb, 0.0, c + (by_rows ? first * n : first), (int)n);
+#define MULTIPLY(name, real, gemm)                                                                           \
+    void name(bool transpose_a, bool transpose_b, uint64_t m, uint64_t n, uint64_t k, const real *a,         \
+              const real *b, real *c) {                                                                      \
+        const bool by_rows = m > n;                                                                          \
+        const int lda = (int)(transpose_a ? m : k), ldb = (int)(transpose_b ? k : n);                        \
+        const int64_t blocks = (int64_t)(((by_rows ? m : n) + PRODUCT_BLOCK - 1) / PRODUCT_BLOCK);           \
+        _Pragma("omp parallel for schedule(static) if (blocks > 1)") for (int64_t block = 0; block < blocks; \
+                                                                          block++) {                         \
+            uint64_t first = (uint64_t)block * PRODUCT_BLOCK;                                                \
+            uint64_t rows = by_rows ? tn_least(PRODUCT_BLOCK, m - first) : m;                                \
+            uint64_t columns = by_rows ? n : tn_least(PRODUCT_BLOCK, n - first);                             \
+            const real *a_block = by_rows ? a + (transpose_a ? first : first * k) : a;                       \
+            const real *b_block = by_rows ? b : b + (transpose_b ? first * k : first);                       \
+            gemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,                                     \
+                 transpose_b ? CblasTrans : CblasNoTrans, (int)rows, (int)columns, (int)k, 1, a_block, lda,  \
+                 b_block, ldb, 0, c + (by_rows ? first * n : first), (int)n);                                \
+        }                                                                                                    \
     }
-}
+
+MULTIPLY(tn_dense_multiply, double, cblas_dgemm)
+MULTIPLY(tn_dense_multiply_single, float, cblas_sgemm)
 
 static double sum_block(const double *x, const double *y, uint64_t count) {
     double sum = 0;

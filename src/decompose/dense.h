@@ -78,6 +78,10 @@ tn_status tn_dense_check(uint64_t p, uint64_t q, tn_error *error);
 void tn_dense_multiply(bool transpose_a, bool transpose_b, uint64_t m, uint64_t n, uint64_t k,
                        const double *a, const double *b, double *c);
 
+/* The same in float32, for what is measured in float64 afterwards. */
+void tn_dense_multiply_single(bool transpose_a, bool transpose_b, uint64_t m, uint64_t n, uint64_t k,
+                              const float *a, const float *b, float *c);
+
 /* Sum of the squares, in blocks of fixed size: its rounding does not grow with the count. */
 double tn_sum_of_squares(const double *x, uint64_t count);
 /* Sum of (x - y)^2. */

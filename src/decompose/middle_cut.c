@@ -1,5 +1,6 @@
 #include "decompose/middle_cut.h"
 
+#include "base/checked.h"
 #include "base/guard.h"
 #include "base/memory.h"
 #include "decompose/dense.h"
@@ -54,12 +55,13 @@ static tn_status cut_plainly(uint64_t width, tn_svd_method method, uint64_t seed
     TN_TRY(tn_truncated_svd_make(h->p, h->q, h->matrix, &rule, &cut, error));
     h->width = cut.rank;
     h->left = cut.u;
+    h->right = cut.rest;
     h->value = cut.value;
     h->value_norm = h->squared_norm;
     h->tail_norm = cut.squared_loss;
     h->squared_excess = cut.squared_excess;
     h->randomised = cut.randomised;
-    cut.u = cut.value = NULL;
+    cut.u = cut.rest = cut.value = NULL;
     tn_truncated_svd_free(&cut);
     return TN_OK;
 }
@@ -78,7 +80,9 @@ static tn_status cut_for_output(uint64_t width, const tn_covariance *covariance,
             memcpy(h->left + i * h->width, u + i * h->p, h->width * sizeof *u);
         h->value_norm = tn_sum_of_squares(h->value, h->p);
         h->tail_norm = tn_sum_of_squares(h->value + h->width, h->p - h->width);
+        status = TN_ALLOC(h->width * h->q, &h->right, error);
     }
+    if (status == TN_OK) tn_dense_multiply(true, false, h->width, h->q, h->p, h->left, h->matrix, h->right);
     tn_free(u);
     return status;
 }
@@ -113,6 +117,7 @@ tn_status tn_middle_cut_make(const double *w, uint64_t rows, uint64_t columns, u
 void tn_middle_cut_free(tn_middle_cut *middle) {
     tn_free(middle->owned);
     tn_free(middle->left);
+    tn_free(middle->right);
     tn_free(middle->value);
     *middle = (tn_middle_cut){0};
 }
@@ -132,6 +137,28 @@ static bool first_rank(const tn_middle_cut *h, plan *p) {
     double lost;
     p->rank = tn_svd_rank(h->value, h->width, h->tail_norm, &rule, &lost);
     return p->tail < 0 || p->rank < h->width || rule.cap <= h->width || h->tail_norm <= p->tail * p->tail;
+}
+
+uint64_t tn_middle_cut_least_parameters(const tn_middle_cut *middle, const tn_weight *weight,
+                                        double tolerance) {
+    plan p = {.tail = tn_train_tail(tolerance, middle->value_norm, tn_fold_modes(weight, p.mode) - 1)};
+    uint64_t rows_before, columns_before, sum = 0;
+    if (!first_rank(middle, &p)) return UINT64_MAX;
+    p.modes = tn_fold_modes(weight, p.mode);
+    p.bond = tn_middle_cut_bond(weight, &rows_before, &columns_before);
+    for (int side = 0; side < 2; side++) {
+        uint64_t rank = p.rank;
+        const size_t cores = side == 0 ? p.bond : p.modes - p.bond;
+        for (size_t k = 0; k < cores; k++) {
+            const uint64_t mode = p.mode[side == 0 ? p.bond - 1 - k : p.bond + k],
+                           next = k + 1 == cores ? 1 : (rank + mode - 1) / mode;
+            const uint64_t size[] = {rank, mode, next};
+            uint64_t core;
+            if (!tn_product(size, 3, &core) || !tn_add(sum, core, &sum)) return UINT64_MAX;
+            rank = next;
+        }
+    }
+    return sum;
 }
 
 /* The half of the weight before or behind the first cut, as a folding of its own. */
@@ -188,6 +215,26 @@ static tn_status train_left(const tn_middle_cut *h, const tn_weight *weight, con
     return status;
 }
 
+/* y = Q^T W. Where the left half lost nothing Q lies in the first columns of U, as many as the first cut has kept, so that
+ * Q^T W = (Q^T U) (U^T W), which is less work where they are few. */
+static tn_status multiply_basis(const tn_middle_cut *h, const plan *p, const tn_train *left,
+                                const double *basis, double *y, tn_error *error) {
+    const uint64_t rank = left->rank[p->bond];
+    double *columns = NULL;
+    if (left->squared_loss > 0 || p->rank * (h->p + h->q) >= h->p * h->q) {
+        tn_dense_multiply(true, false, rank, h->q, h->p, basis, h->matrix, y);
+        return TN_OK;
+    }
+    TN_TRY(TN_ALLOC((h->p + rank) * p->rank, &columns, error));
+    double *turn = columns + h->p * p->rank; /* Q^T U */
+    for (uint64_t i = 0; i < h->p; i++)
+        memcpy(columns + i * p->rank, h->left + i * h->width, p->rank * sizeof *columns);
+    tn_dense_multiply(true, false, rank, p->rank, h->p, basis, columns, turn);
+    tn_dense_multiply(false, false, rank, h->q, p->rank, turn, h->right, y);
+    tn_free(columns);
+    return TN_OK;
+}
+
 /* *y = Q^T W, rank x q, for the basis Q that the cores of the left half make; *squares = |W - Q y|^2. */
 static tn_status project(const tn_middle_cut *h, const tn_weight *weight, const plan *p, const tn_train *left,
                          double **y, double *squares, tn_error *error) {
@@ -200,8 +247,8 @@ static tn_status project(const tn_middle_cut *h, const tn_weight *weight, const 
         status = fold_columns(&half, true, h->p, rank, basis, error);
     }
     if (status == TN_OK) status = TN_ALLOC(rank * h->q, y, error);
+    if (status == TN_OK) status = multiply_basis(h, p, left, basis, *y, error);
     if (status == TN_OK) {
-        tn_dense_multiply(true, false, rank, h->q, h->p, basis, h->matrix, *y);
         status = tn_dense_residual(h->p, h->q, rank, h->matrix, basis, *y, squares, error);
     }
     tn_free(basis);

@@ -7,7 +7,8 @@
  *   1. the left half: U diag(s), small, decomposed from the left as in decompose/ttsvd.h. The orthogonal right
  *      factor V^T leaves singular values and left singular vectors unchanged, so the cuts are those of W itself at
  *      this rank; what counts of it is its orthonormal basis Q;
- *   2. one product Y = Q^T W;
+ *   2. one product Y = Q^T W; where the left half lost nothing, as for plain low rank, Q lies in the columns of U that were
+ *      kept and two small ones do: (Q^T U) (U^T W);
  *   3. the right half: Y, small, decomposed from the left.
  * Each step is an orthogonal projection of what the one before left, so the squared error is exactly
  * |W - Q Y|^2 + (what the right half cuts), and like that of left-to-right TT-SVD at most (number of bonds)
@@ -39,6 +40,7 @@ typedef struct tn_middle_cut {
     double *owned;                        /* the same where it had to be copied */
     uint64_t width;                       /* columns of U */
     double *left;                         /* U, p x width */
+    double *right;                        /* U^T W, width x q */
     double *value;                        /* s[width], falling */
     double squared_norm;                  /* |W|^2 */
     double value_norm;                    /* sum of all squares of s: |W|^2, or tr(W C W^T) */
@@ -65,6 +67,12 @@ void tn_middle_cut_free(tn_middle_cut *halves);
  * covariance. */
 tn_status tn_middle_cut_train(const tn_middle_cut *halves, const tn_weight *weight, const uint64_t *cap,
                               double tolerance, bool *met, tn_train *train, tn_error *error);
+
+/* Parameters that a train of the weight's folding has at least with the rank that the tolerance asks for at the first cut, which
+ * follows from its singular values: of two neighbouring bonds one has at most as many as the other times the mode between
+ * them. UINT64_MAX: the tolerance asks for more than `width`. */
+uint64_t tn_middle_cut_least_parameters(const tn_middle_cut *middle, const tn_weight *weight,
+                                        double tolerance);
 
 TN_PUBLIC_END
 

@@ -15,17 +15,38 @@ typedef struct {
     double *y; /* p x width */
     double *z; /* q x width, later the width x q matrix Q^T A */
     double *triangle, *turn, *turn_right;
+    float *a, *in, *out; /* float32: p x q, and the longer of y and z twice */
 } workspace;
+
+/* c = op(A) b in float32, A's values as they are scaled. */
+static void multiply_single(bool transpose, uint64_t p, uint64_t q, uint64_t width, const workspace *w,
+                            const double *b, double *c) {
+    const uint64_t rows = transpose ? q : p, inner = transpose ? p : q;
+    for (uint64_t i = 0; i < inner * width; i++) w->in[i] = (float)b[i];
+    tn_dense_multiply_single(transpose, false, rows, width, inner, w->a, w->in, w->out);
+    for (uint64_t i = 0; i < rows * width; i++) c[i] = w->out[i];
+}
+
+/* To float32, the greatest value 1: only directions are sought. */
+static void scale_single(uint64_t count, const double *a, float *scaled) {
+    double most = 0;
+    for (uint64_t i = 0; i < count; i++) most = fmax(most, fabs(a[i]));
+    for (uint64_t i = 0; i < count; i++) scaled[i] = most > 0 ? (float)(a[i] / most) : 0;
+}
 
 static tn_status find(uint64_t p, uint64_t q, const double *a, uint64_t width, uint64_t seed,
                       const workspace *w, tn_range *range, tn_error *error) {
     TN_TRY(tn_random_fill_normal(seed, w->z, q * width, error));
-    tn_dense_multiply(false, false, p, width, q, a, w->z, w->y);
+    scale_single(p * q, a, w->a);
+    multiply_single(false, p, q, width, w, w->z, w->y);
     for (int i = 0; i < POWER_ITERATIONS; i++) {
         TN_TRY(tn_dense_qr(p, width, w->y, NULL, error));
-        tn_dense_multiply(true, false, q, width, p, a, w->y, w->z);
+        multiply_single(true, p, q, width, w, w->y, w->z);
         TN_TRY(tn_dense_qr(q, width, w->z, NULL, error));
-        tn_dense_multiply(false, false, p, width, q, a, w->z, w->y);
+        if (i + 1 < POWER_ITERATIONS)
+            multiply_single(false, p, q, width, w, w->z, w->y);
+        else
+            tn_dense_multiply(false, false, p, width, q, a, w->z, w->y);
     }
     TN_TRY(tn_dense_qr(p, width, w->y, NULL, error));
     tn_dense_multiply(true, false, width, q, p, w->y, a, w->z);
@@ -45,14 +66,18 @@ tn_status tn_range_find(uint64_t p, uint64_t q, const double *a, uint64_t width,
     if (status == TN_OK) status = tn_alloc(p * width, sizeof(double), &w.y, error);
     if (status == TN_OK) status = tn_alloc(q * width, sizeof(double), &w.z, error);
     if (status == TN_OK) status = tn_alloc(3 * width * width, sizeof(double), &w.triangle, error);
+    if (status == TN_OK) status = TN_ALLOC(p * q + 2 * tn_greatest(p, q) * width, &w.a, error);
     if (status == TN_OK) {
         w.turn = w.triangle + width * width;
         w.turn_right = w.turn + width * width;
+        w.in = w.a + p * q;
+        w.out = w.in + tn_greatest(p, q) * width;
         status = find(p, q, a, width, seed, &w, range, error);
     }
     tn_free(w.y);
     tn_free(w.z);
     tn_free(w.triangle);
+    tn_free(w.a);
     if (status != TN_OK) tn_range_free(range);
     return status;
 }

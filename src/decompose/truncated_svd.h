@@ -35,8 +35,9 @@
  *     the largest eigenvalue by the power and Lanczos algorithms with a random start", SIAM J. Matrix Anal.
  *     Appl. 13 (1992), theorem 4.2: 1.648 sqrt(n) exp(-sqrt(1/4) (2k - 1))).
  *
- * float64 throughout: float32 products would halve the time, but put a floor of about 1e-7 of the norm under
- * singular values and losses.
+ * The products that only turn the basis towards the leading directions are float32, at half the time. The last one with A,
+ * and Q^T A from which values and losses are measured, are float64: in float32 they would have a floor of about 1e-7 of
+ * the norm under them.
  */
 
 typedef struct tn_range {

@@ -171,6 +171,12 @@ static void add_operand(finder *state, const tn_operation *operation, uint32_t a
     const tn_operation_row *row = &tn_operation_rows[operation->kind];
     bool parameter = this_array->role == TN_ARRAY_PARAMETER || this_array->role == TN_ARRAY_GRADIENT,
          by_row = row->shape == TN_SHAPE_LOOKUP || row->shape == TN_SHAPE_SCATTER;
+    if (operation->window &&
+        array == (operation->kind == TN_OP_LOOKUP ? operation->reads : operation->writes)[0]) {
+        is_matrix(state, array, tn_window_features(operation));
+        return;
+    }
+    if (row->shape == TN_SHAPE_MEAN) by_row = true;
     if (this_array->elements == operation->rows * operation->columns ||
         (parameter && this_array->elements == operation->columns) ||
         (by_row && this_array->elements % operation->columns == 0))

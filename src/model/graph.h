@@ -25,6 +25,7 @@ struct tn_layer {
                                  linear layer; TN_NONE: its matrix is its own alone */
     uint64_t heads, kv_heads; /* of attention; heads of rotary positions and of RMS norms; 0: none */
     double base;              /* of rotary positions */
+    tn_window window;         /* of convolutions and what lays tokens side by side; else zeros */
     bool causal;              /* attention looks at the tokens up to its own alone */
     bool bias;
     bool learns;                /* it or a layer before it has parameters, so its output needs a gradient */

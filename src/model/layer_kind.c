@@ -55,6 +55,30 @@ static const tn_field linear_fields[] = {
            "an earlier embedding layer, dense, whose table is also this layer's matrix (tied embeddings)",
            TN_SEEN(tn_layer_entry, tied_at)),
 };
+static const tn_field conv_fields[] = {
+    FIELD_NAME,
+    FIELD_KIND,
+    FIELD_ONE_INPUT,
+    FIELD_SIZE("outputs", outputs, "features of a pixel behind it"),
+    TN_KEY_AS("height", COUNT, tn_layer_entry, picture_height,
+              "pixels of a column of the picture, whose rows of pixels are the tokens one behind the other",
+              TN_REQUIRED, TN_FROM(1), TN_SEEN(tn_layer_entry, height_at)),
+    FIELD_SIZE("width", picture_width, "pixels of a row of the picture"),
+    TN_KEY(COUNT, tn_layer_entry, kernel, "pixels of a column of a window", TN_REQUIRED, TN_FROM(1),
+           TN_SEEN(tn_layer_entry, kernel_at)),
+    TN_KEY(COUNT, tn_layer_entry, kernel_width, "pixels of a row of a window; absent: as many as a column's",
+           TN_FROM(1), TN_SEEN(tn_layer_entry, kernel_width_at)),
+    TN_KEY(COUNT, tn_layer_entry, stride, "pixels from one window to that below it", TN_DEFAULT("1"),
+           TN_FROM(1)),
+    TN_KEY(COUNT, tn_layer_entry, stride_width,
+           "pixels from one window to that beside it; absent: as many as down", TN_FROM(1),
+           TN_SEEN(tn_layer_entry, stride_width_at)),
+    TN_KEY(COUNT, tn_layer_entry, padding, "pixels of zeros above and below the picture", TN_DEFAULT("0")),
+    TN_KEY(COUNT, tn_layer_entry, padding_width, "the same at its left and right; absent: as many as above",
+           TN_SEEN(tn_layer_entry, padding_width_at)),
+    FIELD_WEIGHT,
+    TN_KEY(BOOL, tn_layer_entry, bias, "a bias per output", TN_DEFAULT("true")),
+};
 static const tn_field attention_fields[] = {
     FIELD_NAME,
     FIELD_KIND,
@@ -123,8 +147,67 @@ static tn_status shape_linear(const tn_layer_entry *entry, const tn_layer *const
     return TN_OK;
 }
 
-static tn_status shape_first_token(const tn_layer_entry *entry, const tn_layer *const *input, tn_layer *layer,
-                                   tn_error *error) {
+/* Windows along one side: how many, or 0 where none fits. */
+static uint64_t windows_along(uint64_t pixels, uint64_t kernel, uint64_t stride, uint64_t padding) {
+    uint64_t padded;
+    if (!tn_mul(2, padding, &padded) || !tn_add(padded, pixels, &padded) || padded < kernel) return 0;
+    return (padded - kernel) / stride + 1;
+}
+
+/* The matrix has a column for each feature of each pixel of a window, its rows from the top left. */
+static tn_status shape_conv(const tn_layer_entry *entry, const tn_layer *const *input, tn_layer *layer,
+                            tn_error *error) {
+    tn_window *window = &layer->window;
+    uint64_t pixels;
+    *window =
+        (tn_window){.height = entry->picture_height,
+                    .width = entry->picture_width,
+                    .kernel_down = entry->kernel,
+                    .kernel_across = entry->kernel_width_at.line ? entry->kernel_width : entry->kernel,
+                    .stride_down = entry->stride,
+                    .stride_across = entry->stride_width_at.line ? entry->stride_width : entry->stride,
+                    .padding_down = entry->padding,
+                    .padding_across = entry->padding_width_at.line ? entry->padding_width : entry->padding};
+    if (!tn_mul(window->height, window->width, &pixels) || pixels != input[0]->sequence)
+        return tn_fail_at(error, TN_INPUT, entry->height_at,
+                          "layer \"%.100s\" takes a picture of %" PRIu64 " x %" PRIu64
+                          " pixels, but %.100s gives %" PRIu64
+                          " tokens; choose height and width that multiply to %" PRIu64,
+                          entry->name, window->height, window->width, input[0]->name, input[0]->sequence,
+                          input[0]->sequence);
+    window->outputs_down =
+        windows_along(window->height, window->kernel_down, window->stride_down, window->padding_down);
+    window->outputs_across =
+        windows_along(window->width, window->kernel_across, window->stride_across, window->padding_across);
+    if (window->outputs_down == 0 || window->outputs_across == 0)
+        return tn_fail_at(
+            error, TN_INPUT, entry->kernel_at,
+            "a window of %" PRIu64 " x %" PRIu64 " is larger than the picture of %" PRIu64 " x %" PRIu64
+            " that layer \"%.100s\" takes, padding included; choose a smaller kernel",
+            window->kernel_down, window->kernel_across, window->height, window->width, entry->name);
+    const uint64_t columns[] = {window->kernel_down, window->kernel_across, layer->width};
+    layer->rows = layer->width = entry->outputs;
+    layer->bias = entry->bias;
+    if (tn_product(columns, 3, &layer->columns) &&
+        tn_mul(window->outputs_down, window->outputs_across, &layer->sequence))
+        return TN_OK;
+    return tn_fail_at(error, TN_OVERFLOW, entry->position,
+                      "the windows of layer \"%.100s\" are more than 2^64", entry->name);
+}
+
+/* One window, which is the picture. */
+static tn_status shape_flatten(const tn_layer_entry *entry, const tn_layer *const *input, tn_layer *layer,
+                               tn_error *error) {
+    const uint64_t tokens = input[0]->sequence;
+    layer->window = (tn_window){tokens, 1, tokens, 1, 1, 1, 0, 0, 1, 1};
+    layer->sequence = 1;
+    if (tn_mul(layer->width, tokens, &layer->width)) return TN_OK;
+    return tn_fail_at(error, TN_OVERFLOW, entry->position, "the width of layer \"%.100s\" is more than 2^64",
+                      entry->name);
+}
+
+static tn_status shape_one_token(const tn_layer_entry *entry, const tn_layer *const *input, tn_layer *layer,
+                                 tn_error *error) {
     (void)entry;
     (void)input;
     (void)error;
@@ -219,6 +302,8 @@ const tn_layer_kind tn_layer_kinds[] = {
     {"positions", ONE_INPUT, PARTS(positions), .family = TN_LAYER_POSITIONS, .has_parameters = true},
     {"linear", FIELDS(linear), PARTS(linear), .family = TN_LAYER_LINEAR, .inputs = 1, .has_parameters = true,
      .shape = shape_linear},
+    {"conv", FIELDS(conv), PARTS(conv), .family = TN_LAYER_CONV, .inputs = 1, .has_parameters = true,
+     .shape = shape_conv},
     {"attention", FIELDS(attention), PARTS(attention), .family = TN_LAYER_ATTENTION, .inputs = 3,
      .shape = shape_attention},
     {"rotary", FIELDS(rotary), PARTS(rotary), .inputs = 1, .shape = shape_rotary},
@@ -234,7 +319,9 @@ const tn_layer_kind tn_layer_kinds[] = {
     {"residual", FIELDS(residual), PARTS(residual), .family = TN_LAYER_RESIDUAL, .inputs = 2,
      .shape = shape_of_two},
     {"multiply", FIELDS(multiply), PARTS(multiply), .inputs = 2, .shape = shape_of_two},
-    {"first-token", ONE_INPUT, PARTS(first_token), .shape = shape_first_token},
+    {"first-token", ONE_INPUT, PARTS(first_token), .shape = shape_one_token},
+    {"mean", ONE_INPUT, PARTS(mean), .shape = shape_one_token},
+    {"flatten", ONE_INPUT, PARTS(flatten), .shape = shape_flatten},
     {"cross-entropy", ONE_INPUT, PARTS(cross_entropy), .family = TN_LAYER_LOSS},
     {"block", FIELDS(block)},
 };

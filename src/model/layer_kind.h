@@ -29,12 +29,15 @@ typedef struct tn_layer_entry {
     tn_text_list input;
     tn_text_list weight; /* none, one, or one per repetition of the block */
     uint64_t outputs, width, vocabulary, heads, kv_heads, repeat;
+    uint64_t picture_height, picture_width, kernel, kernel_width, stride, stride_width, padding,
+        padding_width;
     double base; /* of rotary positions */
     bool bias, causal;
     const char *tied; /* the embedding whose table is its matrix; NULL: none */
     const tn_yaml *layers;
     tn_model_activations activations; /* of a block */
-    tn_position position, name_at, input_at, weight_at, tied_at, heads_at, kv_heads_at, causal_at;
+    tn_position position, name_at, input_at, weight_at, tied_at, heads_at, kv_heads_at, causal_at, height_at,
+        kernel_at, kernel_width_at, stride_width_at, padding_width_at;
 } tn_layer_entry;
 
 typedef struct tn_layer_kind {
@@ -74,6 +77,9 @@ tn_status tn_input_forward(tn_builder *b), tn_input_backward(tn_builder *b);
 tn_status tn_embedding_forward(tn_builder *b), tn_embedding_backward(tn_builder *b);
 tn_status tn_positions_forward(tn_builder *b), tn_positions_backward(tn_builder *b);
 tn_status tn_linear_forward(tn_builder *b), tn_linear_backward(tn_builder *b);
+tn_status tn_conv_forward(tn_builder *b), tn_conv_backward(tn_builder *b);
+tn_status tn_mean_forward(tn_builder *b), tn_mean_backward(tn_builder *b);
+tn_status tn_flatten_forward(tn_builder *b), tn_flatten_backward(tn_builder *b);
 tn_status tn_attention_forward(tn_builder *b), tn_attention_backward(tn_builder *b);
 tn_status tn_rotary_forward(tn_builder *b), tn_rotary_backward(tn_builder *b);
 tn_status tn_layer_norm_forward(tn_builder *b), tn_layer_norm_backward(tn_builder *b);

@@ -45,6 +45,8 @@ const char *const tn_array_part_names[] = {
     [TN_PART_PREDICTOR_HIDDEN] = "predictor-hidden",
     [TN_PART_PREDICTOR_HIDDEN_GRADIENT] = "predictor-hidden-gradient",
     [TN_PART_PREDICTED] = "predicted",
+    [TN_PART_WINDOWS] = "windows",
+    [TN_PART_WINDOWS_GRADIENT] = "windows-gradient",
     [TN_ARRAY_PARTS] = NULL,
 };
 
@@ -157,6 +159,9 @@ const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS] = {
     [TN_OP_SILU_GRADIENT] = {"silu-gradient", "silu-gradient", TN_SHAPE_MAP, "dx", "e",
         {MAP("x = exp b; n = x + one; d = one / n; s = one - d; f = b * s; g = f * d; t = s + g; y = a * t")},
         .published = "s = 1 / (1 + exp(-x)) (3 FLOPs), dy s (1 + x (1 - s)) (5): as many"},
+    /* k0: 1/tokens */
+    [TN_OP_MEAN] = {"mean", "mean", TN_SHAPE_MEAN, "x", "t", {ACCUMULATE("u = a * k0")}},
+    [TN_OP_MEAN_GRADIENT] = {"mean-gradient", "mean-gradient", TN_SHAPE_MEAN, "t", "e", {MAP("y = a * k0")}},
     /* the partner of x in its pair */
     [TN_OP_ROTARY] = {"rotary", "rotary", TN_SHAPE_ROTATION, "xc", "y",
         {MAP("p = a * cosine; q = partner * sine; y = p - q")}},
@@ -204,7 +209,7 @@ bool tn_operation_is_elementwise(tn_operation_kind kind) {
 
 bool tn_operation_is_across_rows(tn_operation_kind kind) {
     const tn_operation_shape shape = tn_operation_rows[kind].shape;
-    return shape == TN_SHAPE_SCATTER || shape == TN_SHAPE_SUM;
+    return shape == TN_SHAPE_SCATTER || shape == TN_SHAPE_SUM || shape == TN_SHAPE_MEAN;
 }
 
 /* ---- what follows from a text ---- */
@@ -338,6 +343,10 @@ tn_status tn_operation_count(tn_operation *operation, tn_error *error) {
                    " takes more than 2^64 operations; use smaller sizes",
                    tn_operation_rows[operation->kind].name, operation->batch, rows, operation->reduction,
                    operation->columns);
+}
+
+uint64_t tn_window_features(const tn_operation *operation) {
+    return operation->columns / (operation->window->kernel_down * operation->window->kernel_across);
 }
 
 bool tn_operation_is_update(const tn_operation *operation) {

@@ -63,6 +63,7 @@ typedef enum tn_operation_shape {
     TN_SHAPE_UPDATE,   /* of a parameter, its gradient and its state */
     TN_SHAPE_SELECT,   /* of a parameter's elements the greatest */
     TN_SHAPE_ENTROPY,  /* of rows, one number */
+    TN_SHAPE_MEAN,     /* of the rows of an example one row, or back to all of them */
     TN_SHAPES
 } tn_operation_shape;
 
@@ -125,6 +126,9 @@ tn_vector_cost tn_vector_cost_of(tn_operation_kind kind);
 
 /* Fills macs and flops from kind and sizes. */
 tn_status tn_operation_count(tn_operation *operation, tn_error *error);
+
+/* Features of a pixel, of a look-up or scatter of windows. */
+uint64_t tn_window_features(const tn_operation *operation);
 
 /* What an optimizer does: its update, and numbers of state a parameter. */
 typedef struct tn_optimizer_row {

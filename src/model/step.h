@@ -34,10 +34,11 @@ extern const char *const tn_optimizer_names[]; /* "sgd", "momentum", "adam"; end
  * step. Beyond the row:
  *
  *   product             [what it adds at write-back] is read, [what it was before an activation] written
- *   lookup              writes rows by word, the first token of every example, what pruning leaves, or the part that a
- *                       gradient needs
+ *   lookup              writes rows by word, the first token of every example, what pruning leaves, the part that a
+ *                       gradient needs, or windows of pictures
  *   scatter             the sum, which without being read begins at zero: rows by word, by position (row i of every
- *                       example into row i), or to first tokens
+ *                       example into row i), to first tokens, or windows of pictures to their pixels
+ *   mean                of the tokens of every example; rows are those of the tokens, of its gradient too
  *   add                 may write what it reads first
  *   softmax             in place, of S / sqrt(depth), depth = features of query / heads; with a causal mask over the keys
  *                       up to the query's place, else 0; its gradient in place of dP, that divisor included
@@ -89,6 +90,8 @@ typedef enum tn_operation_kind {
     TN_OP_SQUARED_RELU_GRADIENT,
     TN_OP_SOFTPLUS,
     TN_OP_SOFTPLUS_GRADIENT,
+    TN_OP_MEAN,
+    TN_OP_MEAN_GRADIENT,
     TN_OPERATION_KINDS
 } tn_operation_kind;
 
@@ -109,6 +112,17 @@ typedef struct tn_gather {
     uint64_t from_tokens, tokens, heads, kept_heads;
     bool chooses, spreads;
 } tn_gather;
+
+/* Windows over a picture, a row of activations a pixel, in rows of the picture from its top left. Each of the outputs_down x
+ * outputs_across windows of an example becomes one row: its pixels' features one behind the other, those beyond the
+ * picture's edge as zeros. */
+typedef struct tn_window {
+    uint64_t height, width;              /* of the picture, in pixels */
+    uint64_t kernel_down, kernel_across; /* of a window */
+    uint64_t stride_down, stride_across;
+    uint64_t padding_down, padding_across; /* pixels beyond each edge */
+    uint64_t outputs_down, outputs_across;
+} tn_window;
 
 /* A product that runs over the first `kept` of an index of its program step alone (step/sparse_update.c), or the look-up
  * that cuts these out of one of its operands: `tensor` of the layer's program, like the result of a product. */
@@ -150,7 +164,9 @@ typedef struct tn_operation {
     double cycle_ratio; /* of a product: its cycles by those of the dense one; 0: 1 */
     uint64_t times,
         of_times; /* it is done in so many of so many steps, or for so many of so many inputs; 0: all */
-    const tn_gather *gather;       /* of a look-up that leaves out what is pruned; NULL otherwise */
+    const tn_gather *gather; /* of a look-up that leaves out what is pruned; NULL otherwise */
+    const tn_window
+        *window; /* of a look-up of windows, or of the scatter of their gradients; NULL otherwise */
     const tn_predictor *predictor; /* of a product of one; NULL otherwise */
     const tn_partial *partial;     /* of a part of a step or tensor of the layer's program; NULL otherwise */
     uint32_t fused_count;
@@ -204,6 +220,8 @@ typedef enum tn_array_part {
     TN_PART_PREDICTOR_HIDDEN,
     TN_PART_PREDICTOR_HIDDEN_GRADIENT,
     TN_PART_PREDICTED,
+    TN_PART_WINDOWS, /* of pictures, and their gradient */
+    TN_PART_WINDOWS_GRADIENT,
     TN_ARRAY_PARTS
 } tn_array_part;
 extern const char *const tn_array_part_names[]; /* "core", "weight" ...; for people alone */
@@ -234,6 +252,7 @@ typedef enum tn_layer_family {
     TN_LAYER_EMBEDDING,
     TN_LAYER_POSITIONS,
     TN_LAYER_LINEAR,
+    TN_LAYER_CONV,
     TN_LAYER_ATTENTION,
     TN_LAYER_RESIDUAL,
     TN_LAYER_LOSS

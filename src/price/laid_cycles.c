@@ -265,20 +265,23 @@ static tn_status lay_passes(laid_operation *timing) {
     return TN_OK;
 }
 
-/* Rows are copied, or added, one by one; a scatter of which every row goes to its own copies them all at once. */
+/* Rows are copied, or added, one by one, and of windows pixel by pixel; a scatter of which every row goes to its own copies
+ * them all at once. */
 static tn_status lay_rows(laid_operation *timing) {
     const tn_operation *operation = timing->operation;
     const bool by_row = tn_moves_by_row(timing->workload->step, operation);
-    tn_vector_blocks blocks = {by_row ? 1 : operation->rows, operation->columns, {1, 1}, {1, 1}};
+    const uint64_t features = operation->window ? tn_window_features(operation) : operation->columns,
+                   moves = operation->rows * (operation->columns / features);
+    tn_vector_blocks blocks = {by_row ? 1 : operation->rows, features, {1, 1}, {1, 1}};
     for (int last = 0; last < 2; last++) {
-        uint64_t columns = extent_of(operation->columns, timing->build->vector, last);
+        uint64_t columns = extent_of(features, timing->build->vector, last);
         blocks.phases[last] = block_cycles(timing, operation->reads[0], 1, columns);
         blocks.write_phases[last] = block_cycles(timing, operation->writes[0], 1, columns);
         if (by_row && operation->kind == TN_OP_SCATTER) /* reads what it adds to */
             blocks.phases[last] = tn_greatest(blocks.phases[last], blocks.write_phases[last]);
     }
     TN_TRY(add_clear(timing));
-    return add_pass(timing, by_row ? operation->rows : 1,
+    return add_pass(timing, by_row ? moves : 1,
                     by_row && operation->kind == TN_OP_SCATTER ? TN_OP_ADD : TN_OP_LOOKUP, 0, &blocks);
 }
 

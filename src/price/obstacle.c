@@ -197,6 +197,11 @@ static bool writes_back_otherwise(const tn_step *step, const tn_operation *opera
     return operation->fused_count > 0 && !tn_fused_stages(operation, &stages, added);
 }
 
+static bool takes_windows(const tn_step *step, const tn_operation *operation) {
+    (void)step;
+    return operation->window != NULL;
+}
+
 /* In the order in which they are told. */
 static const struct {
     uint32_t obstacle;
@@ -212,6 +217,7 @@ static const struct {
     {ZEROS, passes_over_zeros, "passes over zeros, which no template does"},
     {COLUMNS, is_in_columns, "computes its columns in blocks, which no template does"},
     {OPTIMIZER, is_other_update, "has an update of no template; train with optimizer: sgd"},
+    {KIND, takes_windows, "takes windows of pictures, which no template does"},
     {KIND, is_other_kind, NULL},
     {CAUSAL, is_under_a_mask, "attention with a causal mask has no template"},
     {HEADS, shares_heads, "attention with fewer kv_heads than heads has no template"},

@@ -92,7 +92,7 @@ tn_status tn_rank_write_candidates(const char *folder, const tn_rank_plan *plan,
             const tn_layer_option *candidate = plan->candidate[i];
             const tn_weight *weight = &candidate->weight;
             tn_csv_put(&out, p->layer[l]);
-            tn_csv_put(&out, tn_format_names[weight->format]);
+            tn_csv_put(&out, tn_rank_format_name(weight));
             put_list(&out, weight->m, weight->d, 'x');
             put_list(&out, weight->n, weight->d, 'x');
             tn_csv_put_count(&out, candidate->cap);

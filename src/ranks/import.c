@@ -316,6 +316,8 @@ tn_status tn_import_model(tn_arrays *arrays, const char *path, const tn_import_o
         .arrays = arrays, .path = path, .options = options, .arena = arena, .out = import, .error = error};
     *import = (tn_import){0};
     if (tn_arrays_graph(arrays)) return tn_import_onnx(arrays, path, options, arena, import, out, error);
+    if (options->from || options->to)
+        return tn_importer_refuse(&importer, "is no ONNX graph, of which --from and --to take a part");
     TN_TRY(refuse_shard(&importer));
     TN_TRY(find_family(&importer));
     TN_TRY(assign(&importer));

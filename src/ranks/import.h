@@ -20,8 +20,10 @@
 typedef enum tn_import_head { TN_HEAD_AS_FOUND, TN_HEAD_CLASSIFIER } tn_import_head;
 
 typedef struct tn_import_options {
-    const char *name;                /* of the model */
-    const char *config;              /* config.json beside the checkpoint; NULL: none */
+    const char *name;   /* of the model */
+    const char *config; /* config.json beside the checkpoint; NULL: none */
+    const char *from,
+        *to; /* values of an ONNX graph between which it is taken; NULL: from its inputs, to its outputs */
     uint64_t heads, sequence, batch; /* 0: of the config or the checkpoint, else by custom */
     uint64_t rank;
     tn_import_head

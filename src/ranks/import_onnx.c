@@ -105,6 +105,8 @@ static tn_status find_owners(writer *w) {
         owner[layer->array] = (uint32_t)i + 1;
         if (before == 0) continue;
         const tn_onnx_layer *first = &l->layer[--before];
+        if (first->array == layer->array && is_kind(first, layer->kind) && !is_kind(layer, "embedding"))
+            continue; /* equal ones, stored once */
         if (!is_kind(first, "embedding") || !is_kind(layer, "linear") || layer->turned ||
             w->tied[before] != NONE)
             return refuse(w,
@@ -208,8 +210,13 @@ static tn_status put_layer(writer *w, size_t i) {
     else if (is_kind(layer, "embedding"))
         tn_model_text_embedding(text, w->name[i], w->padded[i], layer->width,
                                 w->tied[i] != NONE || w->padded[i] < TN_IMPORT_FACTORS_MOST);
-    else if (is_kind(layer, "residual"))
-        tn_model_text_residual(text, w->name[i], source, w->name[layer->input[1]]);
+    else if (is_kind(layer, "residual") || is_kind(layer, "multiply"))
+        tn_model_text_pair(text, w->name[i], layer->kind, source, w->name[layer->input[1]]);
+    else if (is_kind(layer, "conv"))
+        tn_model_text_conv(
+            text, w->name[i], layer->rows, layer->columns,
+            &(tn_model_text_window){layer->picture, layer->kernel, layer->stride, layer->padding},
+            layer->bias, source);
     else if (is_kind(layer, "attention"))
         return put_attention(w, i);
     else if (is_kind(layer, "input")) {
@@ -232,7 +239,9 @@ static void put_mapping(writer *w, size_t i) {
     char more[160];
     int length;
     bool matrix = is_kind(layer, "linear") || is_kind(layer, "embedding");
-    if (!matrix || layer->array == TN_ONNX_NONE || (is_kind(layer, "linear") && w->tied[i] != NONE)) return;
+    if (!matrix || layer->array == TN_ONNX_NONE || layer->permuted ||
+        (is_kind(layer, "linear") && w->tied[i] != NONE))
+        return;
     length = snprintf(more, sizeof more, "%s%s", layer->turned ? ", transpose: true" : "",
                       w->padded[i] != layer->rows ? ", padded: true" : "");
     if (layer->cut)
@@ -350,7 +359,7 @@ tn_status tn_import_onnx(tn_arrays *arrays, const char *path, const tn_import_op
     writer w = {
         .arrays = arrays, .path = path, .options = options, .arena = arena, .out = import, .error = error};
     *import = (tn_import){.family = "onnx"};
-    TN_TRY(tn_onnx_layers_find(arrays, path, arena, &w.found, error));
+    TN_TRY(tn_onnx_layers_find(arrays, path, options->from, options->to, arena, &w.found, error));
     size_t count = w.found.count;
     TN_TRY(TN_NEW(arena, count, &w.name, error));
     TN_TRY(TN_NEW(arena, count, &w.leads, error));

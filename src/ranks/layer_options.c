@@ -3,10 +3,12 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "base/name_index.h"
 #include "decompose/dense.h"
 #include "decompose/ttsvd.h"
 #include "tensor/folding.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -190,8 +192,8 @@ static uint64_t greatest(const tn_weight *weight) {
     return most;
 }
 
-static tn_status evaluate(tn_layer_weight *layer, tn_layer_options *options, tn_layer_option *candidate,
-                          tn_error *error) {
+static tn_status evaluate(tn_layer_weight *layer, tn_layer_options *options, double layer_error,
+                          tn_layer_option *candidate, tn_error *error) {
     tn_factored f;
     if (candidate->weight.format == TN_DENSE)
         return tn_weight_parameters(&candidate->weight, &candidate->parameters, error);
@@ -204,6 +206,8 @@ static tn_status evaluate(tn_layer_weight *layer, tn_layer_options *options, tn_
     options->excess = fmax(options->excess, f.squared_excess);
     tn_status status = tn_weight_parameters(&f.weight, &candidate->parameters, error);
     if (status == TN_OK) status = tn_layer_weight_error(layer, &f, &candidate->squared_error, error);
+    if (status == TN_OK && layer_error > 0)
+        candidate->usable = candidate->squared_error <= layer_error * layer_error * layer->squared_norm;
     tn_factored_free(&f);
     return status;
 }
@@ -213,16 +217,80 @@ static tn_status evaluate_layer(const tn_trained *trained, const tn_layer_option
     tn_layer_weight layer;
     TN_TRY(open_layer(trained, rule, options, &layer, error));
     options->squared_norm = layer.squared_norm;
+    if (rule->dense) layer.most_parameters = options->rows * options->columns;
     tn_status status = TN_OK;
     for (size_t i = 0; i < options->count && status == TN_OK; i++) {
         if (tn_interrupted()) status = tn_fail(error, TN_INTERRUPTED, "stopped");
-        if (status == TN_OK) status = evaluate(&layer, options, &options->item[i], error);
+        if (status == TN_OK) status = evaluate(&layer, options, rule->layer_error, &options->item[i], error);
     }
     tn_layer_weight_close(&layer);
+    bool any = false;
+    for (size_t i = 0; i < options->count; i++) any |= options->item[i].usable;
+    if (status == TN_OK && !any)
+        status = tn_fail(
+            error, TN_INPUT,
+            "no candidate of layer %s has a relative error of at most %g; allow more, or greater ranks",
+            options->name, rule->layer_error);
     return status;
 }
 
 /* --- all layers --- */
+
+static bool is_kept(const tn_layer_option_rule *rule, const char *name) {
+    for (size_t i = 0; i < rule->kept; i++)
+        if (fnmatch(rule->keep[i], name, 0) == 0) return true;
+    return false;
+}
+
+/* The candidates that are not dense go. */
+static void keep_dense(tn_layer_options *options) {
+    size_t count = 0;
+    for (size_t i = 0; i < options->count; i++)
+        if (options->item[i].weight.format == TN_DENSE) options->item[count++] = options->item[i];
+    options->count = count;
+}
+
+/* Each pattern names a layer, and dense is there to keep them by. */
+static tn_status check_kept(const tn_layer_option_rule *rule, const tn_layer_options *options, size_t count,
+                            tn_error *error) {
+    for (size_t i = 0; i < rule->kept; i++) {
+        const char *names[512];
+        size_t named = count < 512 ? count : 512;
+        bool found = false;
+        for (size_t l = 0; l < count; l++) found |= fnmatch(rule->keep[i], options[l].name, 0) == 0;
+        if (!rule->dense)
+            return tn_fail(error, TN_INPUT, "--keep goes with truncation errors; leave --accuracy out");
+        if (found) continue;
+        for (size_t l = 0; l < named; l++) names[l] = options[l].name;
+        char told[128];
+        return tn_fail(error, TN_INPUT, "--keep '%.100s' names no layer with a weight in a tensor format; %s",
+                       rule->keep[i], tn_suggestion(rule->keep[i], names, named, told, sizeof told));
+    }
+    return TN_OK;
+}
+
+/* The least that any choice takes, of candidates that are not led by a tolerance: said before the work. */
+static tn_status check_least(const tn_layer_option_rule *rule, const tn_layer_options *options, size_t count,
+                             tn_error *error) {
+    double least = 0;
+    if (rule->most_parameters <= 0 || rule->caps == 0) return TN_OK;
+    for (size_t l = 0; l < count; l++) {
+        uint64_t fewest = UINT64_MAX;
+        for (size_t i = 0; i < options[l].count; i++) {
+            uint64_t parameters;
+            if (options[l].item[i].tolerance >= 0) continue;
+            TN_TRY(tn_weight_parameters(&options[l].item[i].weight, &parameters, error));
+            if (parameters < fewest) fewest = parameters;
+        }
+        least += (double)fewest;
+    }
+    if (least <= rule->most_parameters) return TN_OK;
+    return tn_fail(
+        error, TN_INPUT,
+        "the budget leaves %.10g parameters for the matrices, the least that any choice takes is %.10g; give "
+        "more, try smaller ranks (--cap), more factors (--depth), or keep fewer layers",
+        floor(rule->most_parameters), least);
+}
 
 /* A cap whose useful ranks are those of the cap before it would only repeat it. */
 static tn_status list_caps(tn_layer_options *options, uint32_t folding, const tn_layer_option_rule *rule,
@@ -283,7 +351,9 @@ static tn_status list_layers(const tn_model *model, const tn_layer_option_rule *
         TN_TRY(find_foldings(&options[*count], &layer.weight->weight, layer.looked_up, rule, arena, error));
         if (rule->low_rank && !layer.looked_up) TN_TRY(add_low_rank(&options[*count], error));
         if (rule->dense) TN_TRY(add_dense(&options[*count], error));
-        TN_TRY(list_candidates(&options[(*count)++], rule, arena, error));
+        TN_TRY(list_candidates(&options[*count], rule, arena, error));
+        if (is_kept(rule, layer.name)) keep_dense(&options[*count]);
+        ++*count;
     }
     *list = options;
     if (*count == 0)
@@ -338,6 +408,8 @@ tn_status tn_layer_options_find(const tn_model *model, const tn_trained *trained
                                 tn_error *error) {
     outcomes out;
     TN_TRY(list_layers(model, rule, arena, candidates, count, error));
+    TN_TRY(check_kept(rule, *candidates, *count, error));
+    TN_TRY(check_least(rule, *candidates, *count, error));
     TN_TRY(check_sources(trained, *candidates, *count, error));
     TN_TRY(TN_NEW(arena, *count, &out.status, error));
     TN_TRY(TN_NEW(arena, *count, &out.error, error));

@@ -35,7 +35,11 @@ typedef struct tn_layer_option_rule {
     const tn_format *format;  /* of all candidates; none: the layer's own */
     bool own_ranks;           /* the model's own folding at the model's own ranks is a candidate too */
     bool dense;               /* the matrix as it is, without error, is a candidate too, */
-    bool low_rank;            /* and two plain factors: a train of one factor a side; not of tables */
+    double layer_error;       /* most relative error of a layer; 0: any */
+    size_t kept;              /* layers that stay dense, */
+    const char *const *keep;  /* by patterns of their names (fnmatch) */
+    double most_parameters; /* of all layers here together, known before they are decomposed; 0: any number */
+    bool low_rank;          /* and two plain factors: a train of one factor a side; not of tables */
     tn_svd_method method;
     uint64_t seed;
 } tn_layer_option_rule;

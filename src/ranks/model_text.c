@@ -103,6 +103,26 @@ void tn_model_text_linear(tn_model_text *text, const char *name, uint64_t m, uin
     end(text, input);
 }
 
+/* A key for both sides, or one for each. */
+static void put_sides(tn_model_text *text, const char *key, const uint64_t *side) {
+    tn_buffer_format(&text->layers, ", %s: %" PRIu64, key, side[0]);
+    if (side[1] != side[0]) tn_buffer_format(&text->layers, ", %s_width: %" PRIu64, key, side[1]);
+}
+
+void tn_model_text_conv(tn_model_text *text, const char *name, uint64_t m, uint64_t n,
+                        const tn_model_text_window *window, bool bias, const char *input) {
+    begin(text, name, "conv");
+    tn_buffer_format(&text->layers, ", outputs: %" PRIu64 ", height: %" PRIu64 ", width: %" PRIu64, m,
+                     window->picture[0], window->picture[1]);
+    put_sides(text, "kernel", window->kernel);
+    put_sides(text, "stride", window->stride);
+    put_sides(text, "padding", window->padding);
+    if (has_weight(text, m, n, false))
+        tn_buffer_format(&text->layers, ", weight: matrix%" PRIu64 "x%" PRIu64, m, n);
+    if (!bias) tn_buffer_text(&text->layers, ", bias: false");
+    end(text, input);
+}
+
 void tn_model_text_embedding(tn_model_text *text, const char *name, uint64_t vocabulary, uint64_t width,
                              bool whole) {
     begin(text, name, "embedding");

@@ -52,6 +52,12 @@ void tn_model_text_attention(tn_model_text *text, const char *name, const tn_mod
 void tn_model_text_head_norm(tn_model_text *text, const char *name, uint64_t heads, const char *input);
 void tn_model_text_rotary(tn_model_text *text, const char *name, uint64_t heads, double base,
                           const char *input);
+/* Down and across, as a file's conv layer has them (docs/model-file.md). */
+typedef struct tn_model_text_window {
+    const uint64_t *picture, *kernel, *stride, *padding;
+} tn_model_text_window;
+void tn_model_text_conv(tn_model_text *text, const char *name, uint64_t m, uint64_t n,
+                        const tn_model_text_window *window, bool bias, const char *input);
 /* Kind residual or multiply. */
 void tn_model_text_pair(tn_model_text *text, const char *name, const char *kind, const char *a,
                         const char *b);

@@ -37,6 +37,7 @@ static double one(const char *operator, double x) {
     if (strcmp(operator, "Neg") == 0) return -x;
     if (strcmp(operator, "Reciprocal") == 0) return 1 / x;
     if (strcmp(operator, "Sigmoid") == 0) return 1 / (1 + exp(-x));
+    if (strcmp(operator, "Silu") == 0) return x / (1 + exp(-x));
     if (strcmp(operator, "Gelu") == 0 || strcmp(operator, "FastGelu") == 0)
         return x * (1 + erf(x / sqrt(2))) / 2;
     return NAN;
@@ -89,12 +90,13 @@ const char *tn_samples_kind(const tn_samples *row) {
     tn_samples scaled, wanted;
     static const struct {
         const char *operator, * kind;
-    } elementwise[] = {{"Relu", "relu"}, {"Tanh", "tanh"}, {"Gelu", "gelu"}};
+    } elementwise[] = {{"Relu", "relu"}, {"Tanh", "tanh"}, {"Silu", "silu"}, {"Gelu", "gelu"}};
     for (int i = 0; i < TN_SAMPLES; i++) scaled.value[i] = x.value[i] * (row->value[0] / x.value[0]);
     if (row->value[0] != 0 && close_to(row, &scaled, exact * fabs(row->value[0]))) return "";
     for (size_t i = 0; i < sizeof elementwise / sizeof *elementwise; i++) {
         tn_samples_apply(elementwise[i].operator, & x, NULL, &wanted);
-        if (close_to(row, &wanted, i == 2 ? approximate : exact)) return elementwise[i].kind;
+        if (close_to(row, &wanted, strcmp(elementwise[i].kind, "gelu") == 0 ? approximate : exact))
+            return elementwise[i].kind;
     }
     wanted = normalised(&x, mean(&x));
     if (close_to(row, &wanted, exact)) return "layer-norm";
@@ -121,7 +123,8 @@ tn_status tn_onnx_refuse(const tn_onnx_reader *r, const char *format, ...) {
 const tn_onnx_known *tn_onnx_operand(const tn_onnx_reader *r, size_t i) {
     static const tn_onnx_known absent = {.sort = TN_ONNX_DATA};
     if (i >= r->node->inputs || r->node->input[i][0] == '\0') return &absent;
-    return &r->value[tn_name_index_find(&r->names, r->node->input[i])];
+    const uint32_t place = tn_name_index_find(&r->names, r->node->input[i]);
+    return place == TN_NAME_NONE ? &absent : &r->value[place];
 }
 
 tn_status tn_onnx_name(tn_onnx_reader *r, const char *name, const tn_onnx_known *known) {
@@ -183,12 +186,15 @@ tn_status tn_onnx_add(tn_onnx_reader *r, const tn_onnx_layer *layer, tn_onnx_kno
 }
 
 tn_status tn_onnx_add_simple(tn_onnx_reader *r, const char *kind, uint32_t start, tn_onnx_known *out) {
+    const tn_onnx_layout layout = out->layout;
     const tn_onnx_layer layer = {.kind = kind,
                                  .inputs = 1,
                                  .input = {start},
                                  .width = r->layers->layer[start].width,
                                  .array = TN_ONNX_NONE};
-    return tn_onnx_add(r, &layer, out);
+    TN_TRY(tn_onnx_add(r, &layer, out));
+    out->layout = layout;
+    return TN_OK;
 }
 
 /* The layer whose output the value is. */
@@ -197,23 +203,30 @@ tn_status tn_onnx_layer_of(const tn_onnx_reader *r, const tn_onnx_known *known, 
     *layer = known->layer;
     if (!kind || kind[0] != '\0')
         return tn_onnx_refuse(
-            r, "takes what no layer of a model file gives; linear layers, norms, attention, gelu, "
-               "relu, tanh and "
-               "sums are recognised");
+            r,
+            "takes what no layer of a model file gives; linear layers, convolutions, norms, attention, gelu, "
+            "silu, relu, tanh, means over tokens and sums are recognised");
     if (r->layers->layer[*layer].gone) return tn_onnx_refuse(r, "takes a product as a whole and in parts");
     return TN_OK;
 }
 
-tn_status tn_onnx_add_residual(tn_onnx_reader *r, const tn_onnx_known *a, const tn_onnx_known *b,
-                               tn_onnx_known *out) {
-    tn_onnx_layer layer = {.kind = "residual", .inputs = 2, .array = TN_ONNX_NONE};
+tn_status tn_onnx_add_pair(tn_onnx_reader *r, const char *kind, const tn_onnx_known *a,
+                           const tn_onnx_known *b, tn_onnx_known *out) {
+    const tn_onnx_layout left = a->layout, right = b->layout;
+    tn_onnx_layer layer = {.kind = kind, .inputs = 2, .array = TN_ONNX_NONE};
     TN_TRY(tn_onnx_layer_of(r, a, &layer.input[0]));
     TN_TRY(tn_onnx_layer_of(r, b, &layer.input[1]));
     layer.width = r->layers->layer[layer.input[0]].width;
     if (layer.width != r->layers->layer[layer.input[1]].width)
-        return tn_onnx_refuse(r, "adds widths %" PRIu64 " and %" PRIu64, layer.width,
+        return tn_onnx_refuse(r, "combines widths %" PRIu64 " and %" PRIu64, layer.width,
                               r->layers->layer[layer.input[1]].width);
-    return tn_onnx_add(r, &layer, out);
+    const int64_t tokens = tn_onnx_role_size(&left, TN_ONNX_TOKEN),
+                  others = tn_onnx_role_size(&right, TN_ONNX_TOKEN);
+    if (left.is_known && right.is_known && tokens != others)
+        return tn_onnx_refuse(r, "combines %" PRId64 " and %" PRId64 " tokens", tokens, others);
+    TN_TRY(tn_onnx_add(r, &layer, out));
+    out->layout = left.is_known && (!right.is_known || left.axes >= right.axes) ? left : right;
+    return TN_OK;
 }
 
 /* Rows of a table of positions are added to every example alike. */
@@ -228,7 +241,10 @@ tn_status tn_onnx_add_positions(tn_onnx_reader *r, const tn_onnx_known *known, s
             r, "adds \"%.60s\", which is no table of positions of width %" PRIu64 ", or a second one",
             info->name, layer.width);
     r->layers->positions = info->elements / layer.width;
-    return tn_onnx_add(r, &layer, out);
+    const tn_onnx_layout layout = known->layout;
+    TN_TRY(tn_onnx_add(r, &layer, out));
+    out->layout = layout;
+    return TN_OK;
 }
 
 tn_status tn_onnx_add_linear(tn_onnx_reader *r, const tn_onnx_known *x, size_t array, bool turned,
@@ -246,5 +262,15 @@ tn_status tn_onnx_add_linear(tn_onnx_reader *r, const tn_onnx_known *x, size_t a
     if (source->width != columns)
         return tn_onnx_refuse(r, "has a matrix of %" PRIu64 " inputs for %" PRIu64 " features", columns,
                               source->width);
-    return tn_onnx_add(r, &layer, out);
+    const tn_onnx_layout layout = x->layout, wide = tn_onnx_layout_of("f", (int64_t[]){(int64_t)rows});
+    TN_TRY(tn_onnx_add(r, &layer, out));
+    out->layout = layout;
+    if (layout.axes > 0) tn_onnx_layout_replace(&out->layout, layout.axes - 1u, &wide, 0);
+    return TN_OK;
+}
+
+bool tn_samples_is_sigmoid(const tn_samples *row) {
+    const tn_samples x = samples_of_input();
+    tn_samples wanted;
+    return tn_samples_apply("Sigmoid", &x, NULL, &wanted) && close_to(row, &wanted, 1e-4);
 }

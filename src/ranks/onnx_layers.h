@@ -3,10 +3,12 @@
  * tensor, or data that no weight has touched (tokens, masks, shapes). Recognised are
  *   MatMul or Gemm with a constant, and the Add behind it   linear; Split or Reshape and Gather behind it cut it in parts
  *   Gather of a constant table                              embedding, or positions where no token chooses the rows
- *   Conv whose stride is its kernel                         linear over patches
+ *   Conv                                                    conv; linear over patches where stride is kernel, of an input
  *   MatMul of activations, Softmax, MatMul                  attention, with the scales and masks between
- *   LayerNormalization; chains of small operators           norms, gelu, relu, tanh (ranks/onnx_layers.h)
- *   Add of activations                                      residual
+ *   LayerNormalization; chains of small operators           norms, gelu, silu, relu, tanh (ranks/onnx_layers.h)
+ *   ReduceMean over tokens, pooling of whole pictures       mean; tokens side by side before a matrix flatten
+ *   Add of activations, Mul                                 residual, multiply
+ * How values lie is followed (ranks/onnx_layout.h), so that parts of fused products, heads and means are known by their axes.
  * A node that makes an activation into something else is an error that names it. */
 #ifndef TN_RANKS_ONNX_LAYERS_H
 #define TN_RANKS_ONNX_LAYERS_H
@@ -40,9 +42,10 @@ tn_samples tn_samples_of_constant(double value);
 bool tn_samples_apply(const char *operator, const tn_samples * first, const tn_samples *second,
                       tn_samples *result);
 
-/* The layer kind that makes this row of the input: "gelu", "relu", "tanh", "layer-norm", "rms-norm"; "" where it is the
+/* The layer kind that makes this row of the input: "gelu", "silu", "relu", "tanh", "layer-norm", "rms-norm"; "" where it is the
  * input itself up to a factor; NULL: none yet. */
 const char *tn_samples_kind(const tn_samples *row);
+bool tn_samples_is_sigmoid(const tn_samples *row); /* of the input */
 
 enum { TN_ONNX_LAYER_INPUTS = 3 };
 
@@ -57,8 +60,10 @@ typedef struct tn_onnx_layer {
     uint64_t first;
     bool bias, scale; /* of a linear layer; shift and scale of a norm; in the arrays */
     size_t bias_array, scale_array;
-    bool gone;      /* replaced by its parts */
-    uint64_t heads; /* of attention; 0: the graph does not say */
+    bool gone;                                             /* replaced by its parts */
+    uint64_t heads;                                        /* of attention; 0: the graph does not say */
+    uint64_t picture[2], kernel[2], stride[2], padding[2]; /* of a convolution, down and across */
+    bool permuted; /* the matrix has its columns in another order than the layer */
 } tn_onnx_layer;
 
 typedef struct tn_onnx_layers {
@@ -70,8 +75,9 @@ typedef struct tn_onnx_layers {
     uint64_t sequence;  /* tokens that the graph's inputs have; 0: left open */
 } tn_onnx_layers;
 
-/* Lives in `arena`. */
-tn_status tn_onnx_layers_find(const tn_arrays *arrays, const char *path, tn_arena *arena,
-                              tn_onnx_layers *layers, tn_error *error);
+/* From the value `from` on, which is taken as an input, up to the value `to`; NULL: from the graph's inputs, to its outputs.
+ * A refusal names the largest part between refused nodes that can be taken. Lives in `arena`. */
+tn_status tn_onnx_layers_find(const tn_arrays *arrays, const char *path, const char *from, const char *to,
+                              tn_arena *arena, tn_onnx_layers *layers, tn_error *error);
 
 #endif

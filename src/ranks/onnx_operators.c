@@ -14,85 +14,6 @@ static bool is_any(const tn_onnx_reader *r, const char *const *operators) {
     return false;
 }
 
-/* Of an attention: one where nothing was folded; 0 where the graph leaves open how many. */
-static uint64_t heads_of(const tn_onnx_known *shares, const tn_onnx_known *values) {
-    const uint64_t heads =
-        shares->heads && shares->heads != TN_ONNX_HEADS_OPEN ? shares->heads : values->heads;
-    if (heads == TN_ONNX_HEADS_OPEN) return 0;
-    return heads ? heads : shares->heads == TN_ONNX_HEADS_OPEN ? 0 : 1;
-}
-
-static tn_status read_matmul(tn_onnx_reader *r) {
-    const tn_onnx_known *x = tn_onnx_operand(r, 0), *w = tn_onnx_operand(r, 1);
-    tn_onnx_known out = {.sort = TN_ONNX_DATA, .of_tokens = x->of_tokens || w->of_tokens};
-    if (x->sort == TN_ONNX_ACTIVATION && w->sort == TN_ONNX_TENSOR) {
-        const tn_array_info *info = tn_onnx_info(r, w->array);
-        if (info->axes != 2)
-            return tn_onnx_refuse(r, "multiplies by \"%.60s\", which is no matrix", info->name);
-        TN_TRY(tn_onnx_add_linear(r, x, w->array, !w->turned, info->shape[w->turned ? 0 : 1],
-                                  info->shape[w->turned ? 1 : 0], &out));
-    } else if (x->sort == TN_ONNX_ACTIVATION && w->sort == TN_ONNX_ACTIVATION) {
-        out = (tn_onnx_known){.sort = TN_ONNX_SCORES, .heads = x->heads};
-        TN_TRY(tn_onnx_layer_of(r, x, &out.layer));
-        TN_TRY(tn_onnx_layer_of(r, w, &out.key));
-    } else if (x->sort == TN_ONNX_SHARES && w->sort == TN_ONNX_ACTIVATION) {
-        tn_onnx_layer layer = {.kind = "attention",
-                               .inputs = 3,
-                               .input = {x->layer, x->key},
-                               .array = TN_ONNX_NONE,
-                               .heads = heads_of(x, w)};
-        TN_TRY(tn_onnx_layer_of(r, w, &layer.input[2]));
-        layer.width = r->layers->layer[layer.input[2]].width;
-        TN_TRY(tn_onnx_add(r, &layer, &out));
-    } else if (x->sort > TN_ONNX_TENSOR || w->sort > TN_ONNX_TENSOR)
-        return tn_onnx_refuse(r, "multiplies what is neither an activation by a constant nor attention");
-    return tn_onnx_give(r, 0, &out);
-}
-
-static tn_status read_gemm(tn_onnx_reader *r) {
-    const tn_onnx_known *x = tn_onnx_operand(r, 0), *w = tn_onnx_operand(r, 1), *c = tn_onnx_operand(r, 2);
-    const tn_onnx_attribute *alpha = tn_onnx_attribute_of(r->node, "alpha"),
-                            *beta = tn_onnx_attribute_of(r->node, "beta"),
-                            *a = tn_onnx_attribute_of(r->node, "transA"),
-                            *b = tn_onnx_attribute_of(r->node, "transB");
-    tn_onnx_known out;
-    if (x->sort != TN_ONNX_ACTIVATION || w->sort != TN_ONNX_TENSOR || tn_onnx_info(r, w->array)->axes != 2)
-        return tn_onnx_refuse(r, "multiplies what is no activation by a constant matrix");
-    if ((alpha && alpha->real != 1) || (beta && beta->real != 1) || (a && a->number))
-        return tn_onnx_refuse(r, "scales or transposes its product");
-    bool turned = (b && b->number) == w->turned; /* the array as it stands is inputs x outputs */
-    const tn_array_info *info = tn_onnx_info(r, w->array);
-    TN_TRY(tn_onnx_add_linear(r, x, w->array, turned, info->shape[turned ? 1 : 0],
-                              info->shape[turned ? 0 : 1], &out));
-    if (c->sort == TN_ONNX_TENSOR || c->sort == TN_ONNX_NUMBER) {
-        r->layers->layer[out.layer].bias = true;
-        r->layers->layer[out.layer].bias_array = c->array;
-        r->layers->layer[out.layer].name = tn_onnx_info(r, c->array)->name;
-    }
-    return tn_onnx_give(r, 0, &out);
-}
-
-/* A convolution that cuts an image into patches: each is a row of inputs. */
-static tn_status read_conv(tn_onnx_reader *r) {
-    const tn_onnx_known *x = tn_onnx_operand(r, 0), *w = tn_onnx_operand(r, 1), *c = tn_onnx_operand(r, 2);
-    const tn_onnx_attribute *strides = tn_onnx_attribute_of(r->node, "strides"),
-                            *group = tn_onnx_attribute_of(r->node, "group");
-    tn_onnx_known out;
-    const tn_array_info *info = w->sort == TN_ONNX_TENSOR ? tn_onnx_info(r, w->array) : NULL;
-    bool patches = x->sort == TN_ONNX_ACTIVATION && strcmp(r->layers->layer[x->layer].kind, "input") == 0 &&
-                   info && info->axes == 4 && info->shape[0] && strides && strides->numbers == 2 &&
-                   (uint64_t)strides->list[0] == info->shape[2] &&
-                   (uint64_t)strides->list[1] == info->shape[3] && (!group || group->number == 1);
-    if (!patches)
-        return tn_onnx_refuse(
-            r, "is a convolution; one that cuts an input into patches (stride = kernel) is recognised");
-    r->layers->layer[x->layer].width = 0;
-    TN_TRY(tn_onnx_add_linear(r, x, w->array, false, info->shape[0], info->elements / info->shape[0], &out));
-    r->layers->layer[out.layer].bias = c->sort == TN_ONNX_TENSOR;
-    r->layers->layer[out.layer].bias_array = c->array;
-    return tn_onnx_give(r, 0, &out);
-}
-
 /* Outputs `first` to first + rows of a product, by themselves: a product of the same input. */
 static tn_status take_part(tn_onnx_reader *r, const tn_onnx_known *x, uint64_t first, uint64_t rows,
                            tn_onnx_known *out) {
@@ -106,10 +27,50 @@ static tn_status take_part(tn_onnx_reader *r, const tn_onnx_known *x, uint64_t f
     part.gone = false;
     part.rows = part.width = rows;
     part.first += first;
-    uint64_t heads = x->heads;
+    const uint64_t heads = x->heads;
+    const tn_onnx_layout layout = x->layout;
     TN_TRY(tn_onnx_add(r, &part, out));
     out->heads = heads;
+    out->layout = layout;
+    out->layout.offset = 0;
     return TN_OK;
+}
+
+/* The features that a layout has left of a layer's: all of them, or a product's part of its own. */
+static tn_status take_stretch(tn_onnx_reader *r, tn_onnx_known *x) {
+    uint64_t first, count;
+    const tn_onnx_known whole = *x;
+    if (!tn_onnx_layout_stretch(&x->layout, &first, &count))
+        return tn_onnx_refuse(r, "takes features that do not lie side by side");
+    if (count == r->layers->layer[x->layer].width) return TN_OK;
+    return take_part(r, &whole, first, count, x);
+}
+
+/* The first token of all: a layer; other tokens are refused. `cut`: begin and end along an axis of tokens. */
+static tn_status take_token(tn_onnx_reader *r, size_t axis, int64_t begin, int64_t end, tn_onnx_known *x) {
+    uint32_t start;
+    if (begin != 0 || end != 1 ||
+        tn_onnx_axis_size(&x->layout, axis) != tn_onnx_role_size(&x->layout, TN_ONNX_TOKEN))
+        return tn_onnx_refuse(r, "takes other tokens than the first");
+    TN_TRY(tn_onnx_layer_of(r, x, &start));
+    tn_onnx_layout_cut(&x->layout, axis, 0, 1);
+    return tn_onnx_add_simple(r, "first-token", start, x);
+}
+
+/* Values begin to end - 1 along an axis of an activation that is followed. */
+static tn_status take_along(tn_onnx_reader *r, size_t axis, int64_t begin, int64_t end, tn_onnx_known *x) {
+    const int64_t size = tn_onnx_axis_size(&x->layout, axis);
+    if (begin < 0) begin += size;
+    if (end < 0) end += size;
+    if (end > size) end = size;
+    if (begin < 0 || begin >= end)
+        return tn_onnx_refuse(r, "takes %" PRId64 " to %" PRId64 " of an axis of %" PRId64, begin, end, size);
+    if (begin == 0 && end == size) return TN_OK;
+    if (tn_onnx_axis_is(&x->layout, axis, TN_ONNX_TOKEN)) return take_token(r, axis, begin, end, x);
+    if (!tn_onnx_axis_is(&x->layout, axis, TN_ONNX_FEATURE))
+        return tn_onnx_refuse(r, "takes a part of the examples of a batch");
+    tn_onnx_layout_cut(&x->layout, axis, begin, end);
+    return take_stretch(r, x);
 }
 
 /* Whether the value is the one whole number. */
@@ -124,6 +85,8 @@ static tn_status read_gather(tn_onnx_reader *r) {
                          .listed = 1,
                          .list = {TN_ONNX_UNKNOWN}};
     enum { FEW = 4 }; /* types of tokens, not positions */
+    const tn_onnx_attribute *along = tn_onnx_attribute_of(r->node, "axis");
+    const size_t axis = tn_onnx_axis(&table->layout, along ? along->number : 0);
     if (table->sort == TN_ONNX_TENSOR && tn_onnx_info(r, table->array)->axes == 2) {
         const tn_array_info *info = tn_onnx_info(r, table->array);
         const tn_onnx_layer layer = {.kind = "embedding",
@@ -135,7 +98,22 @@ static tn_status read_gather(tn_onnx_reader *r) {
         out = (tn_onnx_known){.sort = TN_ONNX_POSITIONS, .array = table->array};
         if (rows->of_tokens || info->shape[0] <= FEW) {
             TN_TRY(tn_onnx_add(r, &layer, &out));
+            const tn_onnx_layout wide = tn_onnx_layout_of("f", (int64_t[]){(int64_t)layer.width});
+            out.layout = rows->layout;
+            tn_onnx_layout_insert(&out.layout, rows->layout.axes);
+            if (out.layout.is_known) tn_onnx_layout_replace(&out.layout, rows->layout.axes, &wide, 0);
         }
+    } else if (table->sort == TN_ONNX_DATA && table->listed > 0 && rows->listed == 1 &&
+               table->list[0] != TN_ONNX_UNKNOWN) {
+        const int64_t index = rows->list[0] < 0 ? rows->list[0] + (int64_t)table->listed : rows->list[0];
+        if (index >= 0 && index < (int64_t)table->listed) out.list[0] = table->list[index];
+    } else if (table->sort == TN_ONNX_ACTIVATION && axis < TN_ONNX_AXES && rows->listed == 1 &&
+               rows->list[0] != TN_ONNX_UNKNOWN) {
+        const int64_t size = tn_onnx_axis_size(&table->layout, axis),
+                      index = rows->list[0] < 0 ? rows->list[0] + size : rows->list[0];
+        out = *table;
+        TN_TRY(take_along(r, axis, index, index + 1, &out));
+        tn_onnx_layout_drop(&out.layout, axis);
     } else if (table->sort == TN_ONNX_ACTIVATION && table->of_three && rows->listed == 1 &&
                rows->list[0] >= 0 && rows->list[0] < 3) {
         uint64_t rows_of_part = r->layers->layer[table->layer].rows / 3;
@@ -145,17 +123,66 @@ static tn_status read_gather(tn_onnx_reader *r) {
         if (rows->listed != 1 || rows->list[0] != 0)
             return tn_onnx_refuse(r, "takes other tokens than the first");
         TN_TRY(tn_onnx_layer_of(r, table, &start));
+        out.layout.is_known = false;
         TN_TRY(tn_onnx_add_simple(r, "first-token", start, &out));
     } else if (table->sort > TN_ONNX_TENSOR)
         return tn_onnx_refuse(r, "takes a part of scores");
     return tn_onnx_give(r, 0, &out);
 }
 
+/* The whole numbers of an operand, or of the attribute that older files have instead. */
+static tn_onnx_known numbers_of(const tn_onnx_reader *r, size_t operand, const char *attribute) {
+    const tn_onnx_attribute *list = tn_onnx_attribute_of(r->node, attribute);
+    tn_onnx_known known = *tn_onnx_operand(r, operand);
+    if (!list) return known;
+    known = (tn_onnx_known){.sort = TN_ONNX_DATA};
+    if (list->numbers > TN_ONNX_LIST_MOST) return known;
+    for (size_t i = 0; i < list->numbers; i++) known.list[known.listed++] = list->list[i];
+    if (list->numbers == 0 && list->number != 0) known.list[known.listed++] = list->number;
+    return known;
+}
+
+static int64_t clamp(int64_t index, int64_t size) {
+    if (index < 0) index += size;
+    return index < 0 ? 0 : index > size ? size : index;
+}
+
+/* A part of a list of whole numbers, such as a shape. */
+static void slice_list(const tn_onnx_known *x, int64_t begin, int64_t end, tn_onnx_known *out) {
+    const int64_t size = (int64_t)x->listed;
+    for (int64_t i = clamp(begin, size); i < clamp(end, size); i++) out->list[out->listed++] = x->list[i];
+}
+
+/* Along each of its axes: tokens, or features of a product. */
+static tn_status slice_followed(tn_onnx_reader *r, const tn_onnx_known *begin, const tn_onnx_known *end,
+                                const tn_onnx_known *axes, tn_onnx_known *out) {
+    for (size_t i = 0; i < begin->listed; i++) {
+        const size_t axis = tn_onnx_axis(&out->layout, axes->listed > i ? axes->list[i] : (int64_t)i);
+        if (axis == TN_ONNX_AXES) return tn_onnx_refuse(r, "takes a part of an axis that is not there");
+        TN_TRY(take_along(r, axis, begin->list[i], end->list[i], out));
+    }
+    return TN_OK;
+}
+
 /* The first token, or features of a product. */
 static tn_status read_slice(tn_onnx_reader *r) {
-    const tn_onnx_known *x = tn_onnx_operand(r, 0), *source = tn_onnx_operand(r, 1),
-                        *target = tn_onnx_operand(r, 2), *axis = tn_onnx_operand(r, 3);
+    const tn_onnx_known begins = numbers_of(r, 1, "starts"), ends = numbers_of(r, 2, "ends"),
+                        axes = numbers_of(r, 3, "axes"), steps = numbers_of(r, 4, "steps");
+    const tn_onnx_known *x = tn_onnx_operand(r, 0), *source = &begins, *target = &ends, *axis = &axes;
     tn_onnx_known out = {.sort = TN_ONNX_DATA, .of_tokens = x->of_tokens};
+    for (size_t i = 0; x->sort >= TN_ONNX_ACTIVATION && i < steps.listed; i++)
+        if (steps.list[i] != 1)
+            return tn_onnx_refuse(r, "takes every other part of an activation, or turns it round");
+    if (x->sort == TN_ONNX_ACTIVATION && x->layout.is_known && begins.listed &&
+        begins.listed == ends.listed) {
+        out = *x;
+        TN_TRY(slice_followed(r, &begins, &ends, &axes, &out));
+        return tn_onnx_give(r, 0, &out);
+    }
+    if (x->sort == TN_ONNX_DATA && x->listed && begins.listed == 1 && ends.listed == 1) {
+        slice_list(x, begins.list[0], ends.list[0], &out);
+        return tn_onnx_give(r, 0, &out);
+    }
     if (x->sort == TN_ONNX_TENSOR || x->sort == TN_ONNX_POSITIONS) { /* the first rows of a table */
         out = *x;
     } else if (x->sort == TN_ONNX_ACTIVATION && is_number(source, 0) && is_number(target, INT64_MAX)) {
@@ -164,6 +191,7 @@ static tn_status read_slice(tn_onnx_reader *r) {
                is_number(axis, 1)) {
         uint32_t layer;
         TN_TRY(tn_onnx_layer_of(r, x, &layer));
+        out.layout.is_known = false;
         TN_TRY(tn_onnx_add_simple(r, "first-token", layer, &out));
     } else if (x->sort == TN_ONNX_ACTIVATION && source->listed == 1 && source->list[0] >= 0 &&
                target->listed == 1 && target->list[0] > source->list[0] &&
@@ -177,18 +205,31 @@ static tn_status read_slice(tn_onnx_reader *r) {
     return tn_onnx_give(r, 0, &out);
 }
 
-/* A product in equal parts: several products of the same input. */
+/* A product in parts: several products of the same input. */
 static tn_status read_split(tn_onnx_reader *r) {
-    const tn_onnx_known x = *tn_onnx_operand(r, 0);
-    size_t parts = r->node->outputs;
+    const tn_onnx_known x = *tn_onnx_operand(r, 0), sizes = numbers_of(r, 1, "split");
+    const tn_onnx_attribute *along = tn_onnx_attribute_of(r->node, "axis");
+    const size_t parts = r->node->outputs, axis = tn_onnx_axis(&x.layout, along ? along->number : 0);
+    const bool is_followed = x.sort == TN_ONNX_ACTIVATION && axis < TN_ONNX_AXES;
     const tn_onnx_known data = {
         .sort = TN_ONNX_DATA, .of_tokens = x.of_tokens, .listed = 1, .list = {TN_ONNX_UNKNOWN}};
-    uint64_t rows = x.sort == TN_ONNX_ACTIVATION && parts ? r->layers->layer[x.layer].rows / parts : 0;
-    if (x.sort > TN_ONNX_ACTIVATION || (rows && r->layers->layer[x.layer].rows % parts))
+    const uint64_t width = is_followed                    ? (uint64_t)tn_onnx_axis_size(&x.layout, axis)
+                           : x.sort == TN_ONNX_ACTIVATION ? r->layers->layer[x.layer].rows
+                                                          : 0,
+                   rows = parts ? width / parts : 0;
+    int64_t begin = 0;
+    if (x.sort > TN_ONNX_ACTIVATION || (rows && sizes.listed != parts && width % parts))
         return tn_onnx_refuse(r, "cuts what is no product of equal parts");
     for (size_t i = 0; i < parts; i++) {
         tn_onnx_known out = data;
-        if (x.sort == TN_ONNX_ACTIVATION) TN_TRY(take_part(r, &x, i * rows, rows, &out));
+        const int64_t size = sizes.listed == parts ? sizes.list[i] : (int64_t)rows;
+        if (size < 0 || size > INT32_MAX) return tn_onnx_refuse(r, "cuts a part of %" PRId64, size);
+        if (is_followed) {
+            out = x;
+            TN_TRY(take_along(r, axis, begin, begin + size, &out));
+        } else if (x.sort == TN_ONNX_ACTIVATION)
+            TN_TRY(take_part(r, &x, (uint64_t)begin, (uint64_t)size, &out));
+        begin += size;
         TN_TRY(tn_onnx_give(r, i, &out));
     }
     return TN_OK;
@@ -198,8 +239,11 @@ static tn_status read_norm(tn_onnx_reader *r) {
     const tn_onnx_known *x = tn_onnx_operand(r, 0), *scale = tn_onnx_operand(r, 1),
                         *shift = tn_onnx_operand(r, 2);
     uint32_t start;
-    tn_onnx_known out;
+    tn_onnx_known out = *x;
     TN_TRY(tn_onnx_layer_of(r, x, &start));
+    if (x->layout.is_known && x->layout.axes > 0 &&
+        tn_onnx_axis_size(&x->layout, x->layout.axes - 1u) != tn_onnx_role_size(&x->layout, TN_ONNX_FEATURE))
+        return tn_onnx_refuse(r, "is a norm over something else than the features");
     TN_TRY(tn_onnx_add_simple(r, is(r, "LayerNormalization") ? "layer-norm" : "rms-norm", start, &out));
     tn_onnx_layer *layer = &r->layers->layer[out.layer];
     layer->scale = scale->sort == TN_ONNX_TENSOR;
@@ -228,12 +272,76 @@ static void fold(const tn_onnx_reader *r, const tn_onnx_known *shape, tn_onnx_kn
         known->heads = TN_ONNX_HEADS_OPEN;
 }
 
-/* Reshapes and copies leave an activation what it is; heads become known by them. */
+/* Axes of size 1 that go, ascending; none are named: all of them. */
+static void squeeze(const tn_onnx_known *axes, tn_onnx_layout *layout) {
+    const tn_onnx_layout whole = *layout;
+    for (size_t axis = whole.is_known ? whole.axes : 0; axis-- > 0;) {
+        bool goes = axes->listed == 0 && tn_onnx_axis_size(&whole, axis) == 1;
+        for (size_t i = 0; i < axes->listed; i++) goes |= tn_onnx_axis(&whole, axes->list[i]) == axis;
+        if (goes) tn_onnx_layout_drop(layout, axis);
+    }
+}
+
+static void unsqueeze(const tn_onnx_known *axes, tn_onnx_layout *layout) {
+    const int64_t all = (int64_t)(layout->axes + axes->listed);
+    for (int64_t axis = 0; axis < all; axis++)
+        for (size_t i = 0; i < axes->listed; i++)
+            if (axes->list[i] == axis || axes->list[i] + all == axis)
+                tn_onnx_layout_insert(layout, (size_t)axis);
+}
+
+/* One axis up to `axis`, one from there on. */
+static void flatten(int64_t axis, tn_onnx_layout *layout) {
+    int64_t sizes[2] = {1, -1};
+    if (axis < 0) axis += layout->axes;
+    for (int64_t i = 0; layout->is_known && i < axis && i < layout->axes; i++)
+        sizes[0] *= tn_onnx_axis_size(layout, (size_t)i);
+    tn_onnx_layout_reshape(layout, sizes, 2);
+}
+
+static void transpose(const tn_onnx_reader *r, tn_onnx_layout *layout) {
+    const tn_onnx_attribute *order = tn_onnx_attribute_of(r->node, "perm");
+    int64_t turned[TN_ONNX_AXES];
+    for (size_t i = 0; i < layout->axes; i++) turned[i] = layout->axes - 1 - (int64_t)i;
+    tn_onnx_layout_transpose(layout, order ? order->list : turned, order ? order->numbers : layout->axes);
+}
+
+/* Reshapes and copies leave an activation what it is; how it lies is followed, and where that is not known heads become
+ * known by shapes. */
 static tn_status read_view(tn_onnx_reader *r) {
     tn_onnx_known out = *tn_onnx_operand(r, 0);
-    const tn_onnx_known *shape = tn_onnx_operand(r, 1);
+    const tn_onnx_known *shape = tn_onnx_operand(r, 1), axes = numbers_of(r, 1, "axes");
+    const tn_onnx_attribute *axis = tn_onnx_attribute_of(r->node, "axis");
+    const bool followed = out.layout.is_known;
     if (is(r, "Transpose") && out.sort == TN_ONNX_TENSOR) out.turned = !out.turned;
-    if (is(r, "Reshape") && out.sort == TN_ONNX_ACTIVATION) fold(r, shape, &out);
+    if (is(r, "Transpose")) transpose(r, &out.layout);
+    if (is(r, "Squeeze")) squeeze(&axes, &out.layout);
+    if (is(r, "Unsqueeze")) unsqueeze(&axes, &out.layout);
+    if (is(r, "Flatten")) flatten(axis ? axis->number : 1, &out.layout);
+    if (is(r, "Reshape")) tn_onnx_layout_reshape(&out.layout, shape->list, shape->listed);
+    if (is(r, "Expand")) out.layout.is_known = false;
+    if (is(r, "Reshape") && out.sort == TN_ONNX_ACTIVATION && !followed) fold(r, shape, &out);
+    if (followed && !out.layout.is_known && out.sort == TN_ONNX_ACTIVATION) out.heads = TN_ONNX_HEADS_OPEN;
+    return tn_onnx_give(r, 0, &out);
+}
+
+/* The sizes of a value that is followed, or of a constant. */
+static tn_status read_shape(tn_onnx_reader *r) {
+    const tn_onnx_known *x = tn_onnx_operand(r, 0);
+    const tn_onnx_attribute *begin = tn_onnx_attribute_of(r->node, "start"),
+                            *end = tn_onnx_attribute_of(r->node, "end");
+    tn_onnx_known all = {.sort = TN_ONNX_DATA, .listed = 1, .list = {TN_ONNX_UNKNOWN}}, out = all;
+    if (x->layout.is_known) {
+        all.listed = x->layout.axes;
+        for (size_t i = 0; i < all.listed; i++) all.list[i] = tn_onnx_axis_size(&x->layout, i);
+        out.listed = 0;
+        slice_list(&all, begin ? begin->number : 0, end ? end->number : INT64_MAX, &out);
+    } else if (x->sort == TN_ONNX_TENSOR && !x->turned) {
+        const tn_array_info *info = tn_onnx_info(r, x->array);
+        out.listed = 0;
+        for (size_t i = 0; i < info->axes && i < TN_ONNX_LIST_MOST; i++)
+            out.list[out.listed++] = (int64_t)info->shape[i];
+    }
     return tn_onnx_give(r, 0, &out);
 }
 
@@ -268,7 +376,11 @@ static tn_status read_concat(tn_onnx_reader *r) {
     const tn_onnx_known next = *others;
     tn_onnx_known table;
     TN_TRY(tn_onnx_add(r, &layer, &table));
-    TN_TRY(tn_onnx_add_residual(r, &next, &table, &out));
+    table.layout.is_known = false;
+    TN_TRY(tn_onnx_add_pair(r, "residual", &next, &table, &out));
+    for (size_t i = 0; out.layout.is_known && i < out.layout.axes; i++) /* a token more */
+        if (tn_onnx_axis_is(&out.layout, i, TN_ONNX_TOKEN))
+            out.layout.digit[out.layout.first[i]].size += out.layout.first[i + 1] == out.layout.first[i] + 1;
     return tn_onnx_give(r, 0, &out);
 }
 
@@ -299,12 +411,39 @@ static tn_status combine(tn_onnx_reader *r, const tn_onnx_known *a, const tn_onn
                          tn_onnx_known *out) {
     *out = *a;
     if (a->layer != b->layer) {
-        if (is(r, "Add")) return tn_onnx_add_residual(r, a, b, out);
-        return tn_onnx_refuse(r, "combines two activations other than by a sum");
+        if (is(r, "Add")) return tn_onnx_add_pair(r, "residual", a, b, out);
+        if (is(r, "Mul")) return tn_onnx_add_pair(r, "multiply", a, b, out);
+        return tn_onnx_refuse(r, "combines two activations other than by a sum or a product");
     }
     if (!tn_samples_apply(r->node->operator, & a->row, &b->row, &out->row))
         return tn_onnx_refuse(r, "is not recognised");
     return TN_OK;
+}
+
+/* Whole numbers, such as sizes, item by item; a single one goes with each. */
+static void combine_lists(const tn_onnx_reader *r, const tn_onnx_known *a, const tn_onnx_known *b,
+                          tn_onnx_known *out) {
+    const size_t count = a->listed > b->listed ? a->listed : b->listed;
+    if (a->listed == 0 || b->listed == 0 || (a->listed != count && a->listed != 1) ||
+        (b->listed != count && b->listed != 1))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t x = a->list[a->listed == 1 ? 0 : i], y = b->list[b->listed == 1 ? 0 : i];
+        int64_t *to = &out->list[i];
+        bool known = x != TN_ONNX_UNKNOWN && y != TN_ONNX_UNKNOWN;
+        if (is(r, "Add"))
+            known &= !__builtin_add_overflow(x, y, to);
+        else if (is(r, "Sub"))
+            known &= !__builtin_sub_overflow(x, y, to);
+        else if (is(r, "Mul"))
+            known &= !__builtin_mul_overflow(x, y, to);
+        else if (is(r, "Div") && x >= 0 && y > 0)
+            *to = x / y;
+        else
+            known = false;
+        if (!known) *to = TN_ONNX_UNKNOWN;
+    }
+    out->listed = count;
 }
 
 /* A small operator: of constants, of an activation and a constant, or of two activations. */
@@ -316,6 +455,9 @@ static tn_status read_small(tn_onnx_reader *r) {
         if (a->sort == TN_ONNX_NUMBER && (!two || b->sort == TN_ONNX_NUMBER) &&
             tn_samples_apply(r->node->operator, & a->row, two ? &b->row : NULL, &out.row))
             out.sort = TN_ONNX_NUMBER;
+        else if (two)
+            combine_lists(r, a, b, &out);
+        if (!two || b->sort != TN_ONNX_DATA || !b->layout.is_known) out.layout = a->layout;
         return tn_onnx_give(r, 0, &out);
     }
     if (a->sort == TN_ONNX_SCORES || b->sort == TN_ONNX_SCORES) { /* scales and masks */
@@ -347,14 +489,64 @@ static tn_status read_small(tn_onnx_reader *r) {
     return tn_onnx_give(r, 0, &out);
 }
 
-/* Means are over the features, the last axis. */
+/* Over the features, as norms have it, and over all tokens. */
+static tn_status read_followed_mean(tn_onnx_reader *r, const tn_onnx_known *axes, bool keeps) {
+    tn_onnx_known out = *tn_onnx_operand(r, 0);
+    const tn_onnx_layout layout = out.layout;
+    int64_t size = 1;
+    bool tokens = axes->listed > 0, features = tokens, goes[TN_ONNX_AXES] = {false};
+    for (size_t i = 0; i < axes->listed; i++) {
+        const size_t axis = tn_onnx_axis(&layout, axes->list[i]);
+        if (axis == TN_ONNX_AXES) return tn_onnx_refuse(r, "takes a mean over an axis that is not there");
+        const int64_t own = tn_onnx_axis_size(&layout, axis);
+        goes[axis] = true;
+        size *= own;
+        tokens &= own == 1 || tn_onnx_axis_is(&layout, axis, TN_ONNX_TOKEN);
+        features &= own == 1 || tn_onnx_axis_is(&layout, axis, TN_ONNX_FEATURE);
+    }
+    if (tokens && size == tn_onnx_role_size(&layout, TN_ONNX_TOKEN)) {
+        uint32_t start;
+        TN_TRY(tn_onnx_layer_of(r, &out, &start));
+        TN_TRY(tn_onnx_add_simple(r, "mean", start, &out));
+    } else if (!features || size != tn_onnx_role_size(&layout, TN_ONNX_FEATURE) ||
+               !tn_samples_apply("ReduceMean", &out.row, NULL, &out.row))
+        return tn_onnx_refuse(r, "takes a mean that is neither over all tokens nor over all features");
+    for (size_t axis = layout.axes; axis-- > 0;) {
+        if (!goes[axis]) continue;
+        if (tn_onnx_axis_size(&out.layout, axis) > 1 && tokens) tn_onnx_layout_cut(&out.layout, axis, 0, 1);
+        if (tokens && !keeps) tn_onnx_layout_drop(&out.layout, axis);
+    }
+    return tn_onnx_give(r, 0, &out);
+}
+
 static tn_status read_mean(tn_onnx_reader *r) {
-    const tn_onnx_attribute *axes = tn_onnx_attribute_of(r->node, "axes");
-    const tn_onnx_known *given = tn_onnx_operand(r, 1);
-    int64_t axis = axes && axes->numbers == 1 ? axes->list[0] : given->listed == 1 ? given->list[0] : 0;
-    if (tn_onnx_operand(r, 0)->sort == TN_ONNX_ACTIVATION && axis != -1 && axis != 2)
-        return tn_onnx_refuse(r, "takes a mean over tokens; one over features is recognised, as of a norm");
+    const tn_onnx_known given = numbers_of(r, 1, "axes"), *x = tn_onnx_operand(r, 0);
+    const tn_onnx_attribute *keeps = tn_onnx_attribute_of(r->node, "keepdims");
+    const int64_t axis = given.listed == 1 ? given.list[0] : 0;
+    const tn_onnx_known data = {.sort = TN_ONNX_DATA};
+    if (x->sort == TN_ONNX_SHARES) return tn_onnx_give(r, 0, &data); /* looked at by people */
+    if (x->sort == TN_ONNX_ACTIVATION && x->layout.is_known)
+        return read_followed_mean(r, &given, !keeps || keeps->number);
+    if (x->sort == TN_ONNX_ACTIVATION && axis != -1 && axis != 2)
+        return tn_onnx_refuse(r, "takes a mean over an axis that could not be followed");
     return read_small(r);
+}
+
+/* Means over whole pictures. */
+static tn_status read_pool(tn_onnx_reader *r) {
+    const tn_onnx_known *x = tn_onnx_operand(r, 0);
+    const tn_onnx_attribute *kernel = tn_onnx_attribute_of(r->node, "kernel_shape");
+    tn_onnx_known axes = {.sort = TN_ONNX_DATA};
+    bool whole = x->layout.is_known && x->layout.axes > 2;
+    for (size_t i = 2; whole && i < x->layout.axes; i++) {
+        axes.list[axes.listed++] = (int64_t)i;
+        if (is(r, "AveragePool"))
+            whole =
+                kernel && i - 2 < kernel->numbers && kernel->list[i - 2] == tn_onnx_axis_size(&x->layout, i);
+    }
+    if (x->sort != TN_ONNX_ACTIVATION || !whole)
+        return tn_onnx_refuse(r, "is a mean over parts of a picture; one over the whole is recognised");
+    return read_followed_mean(r, &axes, true);
 }
 
 static tn_status read_constant(tn_onnx_reader *r) {
@@ -378,12 +570,12 @@ static tn_status read_other(tn_onnx_reader *r) {
     tn_onnx_known out = {.sort = TN_ONNX_DATA, .listed = 1, .list = {TN_ONNX_UNKNOWN}};
     for (size_t i = 0; i < r->node->inputs; i++) {
         const tn_onnx_known *x = tn_onnx_operand(r, i);
-        if (x->sort >= TN_ONNX_ACTIVATION && !is(r, "Shape") && !is(r, "Size"))
+        if (x->sort >= TN_ONNX_ACTIVATION && !is(r, "Size"))
             return tn_onnx_refuse(
-                r, "is no layer that is recognised: linear layers, embeddings, attention, norms, "
-                   "gelu, relu, tanh "
-                   "and sums are");
-        out.of_tokens |= x->of_tokens && !is(r, "Shape") && !is(r, "Size");
+                r,
+                "is no layer that is recognised: linear layers, convolutions, embeddings, attention, norms, "
+                "gelu, silu, relu, tanh, means over tokens and sums are");
+        out.of_tokens |= x->of_tokens && !is(r, "Size");
     }
     for (size_t i = 0; i < r->node->outputs; i++) TN_TRY(tn_onnx_give(r, i, &out));
     return TN_OK;
@@ -397,7 +589,7 @@ static tn_status read_where(tn_onnx_reader *r) {
     return read_other(r);
 }
 
-static tn_status read_node(tn_onnx_reader *r) {
+tn_status tn_onnx_read_node(tn_onnx_reader *r) {
     static const char *const views[] = {"Identity", "Dropout",   "Cast",   "Reshape", "Transpose",
                                         "Flatten",  "Unsqueeze", "Expand", "Squeeze", NULL};
     static const char *const norms[] = {"LayerNormalization", "SimplifiedLayerNormalization",
@@ -408,102 +600,31 @@ static tn_status read_node(tn_onnx_reader *r) {
     static const struct {
         const char *operator;
         tn_status (*read)(tn_onnx_reader *r);
-    } others[] = {{"MatMul", read_matmul},   {"Gemm", read_gemm},        {"Conv", read_conv},
-                  {"Gather", read_gather},   {"Slice", read_slice},      {"Split", read_split},
-                  {"Softmax", read_softmax}, {"Concat", read_concat},    {"ReduceMean", read_mean},
-                  {"Where", read_where},     {"Constant", read_constant}};
+    } others[] = {{"MatMul", tn_onnx_read_matmul},
+                  {"Gemm", tn_onnx_read_gemm},
+                  {"Conv", tn_onnx_read_conv},
+                  {"Gather", read_gather},
+                  {"Slice", read_slice},
+                  {"Split", read_split},
+                  {"Softmax", read_softmax},
+                  {"Concat", read_concat},
+                  {"ReduceMean", read_mean},
+                  {"Where", read_where},
+                  {"Constant", read_constant},
+                  {"Shape", read_shape},
+                  {"GlobalAveragePool", read_pool},
+                  {"AveragePool", read_pool}};
+    static const char *const graphs[] = {"If", "Loop", "Scan", NULL};
     for (size_t i = 0; i < r->node->inputs; i++)
         if (r->node->input[i][0] && tn_name_index_find(&r->names, r->node->input[i]) == TN_NAME_NONE)
             return tn_onnx_refuse(r, "takes \"%.100s\", which nothing before it gives", r->node->input[i]);
+    if (is_any(r, graphs))
+        return tn_onnx_refuse(
+            r, "has a graph of its own inside, which is not entered; export without control flow");
     if (is_any(r, views)) return read_view(r);
     if (is_any(r, norms)) return read_norm(r);
     if (is_any(r, small)) return read_small(r);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (is(r, others[i].operator)) return others[i].read(r);
     return read_other(r);
-}
-
-/* ---- the graph ---- */
-
-static bool names_constant(const tn_onnx_reader *r, const char *name) {
-    return tn_name_index_find(&r->names, name) != TN_NAME_NONE;
-}
-
-/* Numbers are data; real ones are what the first layer takes, one row for each token. */
-static tn_status read_input(tn_onnx_reader *r, const tn_onnx_value *value) {
-    tn_onnx_known given = {.sort = TN_ONNX_DATA, .of_tokens = true};
-    if (names_constant(r, value->name)) return TN_OK; /* older files list constants among the inputs */
-    if (value->is_real) {
-        int64_t last = value->axes ? value->shape[value->axes - 1] : TN_ONNX_UNKNOWN;
-        const tn_onnx_layer layer = {.kind = "input",
-                                     .name = value->name,
-                                     .width = last > 0 ? (uint64_t)last : 0,
-                                     .array = TN_ONNX_NONE};
-        TN_TRY(tn_onnx_add(r, &layer, &given));
-    }
-    if (value->axes >= 2 && value->axes <= 3 && value->shape[1] > 0 && !r->layers->sequence)
-        r->layers->sequence = (uint64_t)value->shape[1];
-    return tn_onnx_name(r, value->name, &given);
-}
-
-static tn_status read_outputs(tn_onnx_reader *r) {
-    const tn_onnx *graph = r->graph;
-    TN_TRY(TN_NEW(r->arena, graph->outputs, &r->layers->output, r->error));
-    for (size_t i = 0; i < graph->outputs; i++) {
-        const char *name = graph->output[i].name;
-        uint32_t place = tn_name_index_find(&r->names, name);
-        const tn_onnx_node given = {.name = name, .operator= "output" };
-        r->node = &given;
-        if (place == TN_NAME_NONE) return tn_onnx_refuse(r, "is given by no node");
-        if (r->value[place].sort < TN_ONNX_ACTIVATION) continue;
-        TN_TRY(tn_onnx_layer_of(r, &r->value[place], &r->layers->output[r->layers->outputs]));
-        r->layers->outputs++;
-    }
-    return TN_OK;
-}
-
-/* Those of Constant nodes are given by these in their turn. */
-static tn_status give_constants(tn_onnx_reader *r) {
-    const tn_onnx *graph = r->graph;
-    size_t count = tn_arrays_count(r->arrays);
-    bool *of_node;
-    TN_TRY(TN_NEW(r->arena, count, &of_node, r->error));
-    for (size_t i = 0; i < graph->nodes; i++)
-        for (size_t k = 0; k < graph->node[i].attributes; k++)
-            if (graph->node[i].attribute[k].tensor != TN_ONNX_NONE)
-                of_node[graph->node[i].attribute[k].tensor] = true;
-    for (size_t i = 0; i < count; i++) {
-        tn_onnx_known known;
-        if (of_node[i]) continue;
-        TN_TRY(tn_onnx_constant(r, i, &known));
-        TN_TRY(tn_onnx_name(r, tn_onnx_info(r, i)->name, &known));
-    }
-    return TN_OK;
-}
-
-static tn_status read_graph(tn_onnx_reader *r) {
-    const tn_onnx *graph = r->graph;
-    size_t most = tn_arrays_count(r->arrays) + graph->inputs;
-    for (size_t i = 0; i < graph->nodes; i++) most += graph->node[i].outputs;
-    TN_TRY(tn_name_index_new(&r->names, most, r->arena, r->error));
-    TN_TRY(TN_NEW(r->arena, most, &r->value, r->error));
-    TN_TRY(give_constants(r));
-    for (size_t i = 0; i < graph->inputs; i++) TN_TRY(read_input(r, &graph->input[i]));
-    for (size_t i = 0; i < graph->nodes; i++) {
-        r->node = &graph->node[i];
-        TN_TRY(read_node(r));
-    }
-    return read_outputs(r);
-}
-
-tn_status tn_onnx_layers_find(const tn_arrays *arrays, const char *path, tn_arena *arena,
-                              tn_onnx_layers *layers, tn_error *error) {
-    tn_onnx_reader r = {.arrays = arrays,
-                        .graph = tn_arrays_graph(arrays),
-                        .path = path,
-                        .arena = arena,
-                        .layers = layers,
-                        .error = error};
-    *layers = (tn_onnx_layers){0};
-    return read_graph(&r);
 }

@@ -4,6 +4,7 @@
 
 #include "base/name_index.h"
 #include "ranks/onnx_layers.h"
+#include "ranks/onnx_layout.h"
 
 enum { TN_ONNX_LIST_MOST = 8 };
 #define TN_ONNX_HEADS_OPEN UINT64_MAX /* folded into heads, the graph does not say how many */
@@ -29,6 +30,7 @@ typedef struct tn_onnx_known {
     bool of_three;  /* and into queries, keys and values before that */
     size_t listed;  /* TN_ONNX_DATA: so many whole numbers, TN_ONNX_UNKNOWN where they are not known */
     int64_t list[TN_ONNX_LIST_MOST];
+    tn_onnx_layout layout; /* of activations, scores, shares and what an input of the graph gives */
 } tn_onnx_known;
 
 typedef struct tn_onnx_reader {
@@ -41,6 +43,9 @@ typedef struct tn_onnx_reader {
     tn_onnx_known *value;
     size_t values;
     const tn_onnx_node *node; /* that is being read */
+    bool keeps_on;            /* what a refused node gives is taken as an input, for how values lie */
+    bool tokens_first;        /* inputs have tokens before examples */
+    bool turn;                /* attention was found to go over what was taken for examples */
     tn_error *error;
 } tn_onnx_reader;
 
@@ -61,13 +66,19 @@ tn_status tn_onnx_constant(tn_onnx_reader *r, size_t array, tn_onnx_known *known
 /* Appends a layer; *out = what it gives. Names that are not set are the node's. */
 tn_status tn_onnx_add(tn_onnx_reader *r, const tn_onnx_layer *layer, tn_onnx_known *out);
 tn_status tn_onnx_add_simple(tn_onnx_reader *r, const char *kind, uint32_t start, tn_onnx_known *out);
-tn_status tn_onnx_add_residual(tn_onnx_reader *r, const tn_onnx_known *a, const tn_onnx_known *b,
-                               tn_onnx_known *out);
+/* Kind multiply of two activations, or residual. */
+tn_status tn_onnx_add_pair(tn_onnx_reader *r, const char *kind, const tn_onnx_known *a,
+                           const tn_onnx_known *b, tn_onnx_known *out);
 /* Rows of a table of positions are added to every example alike. */
 tn_status tn_onnx_add_positions(tn_onnx_reader *r, const tn_onnx_known *known, size_t array,
                                 tn_onnx_known *out);
 tn_status tn_onnx_add_linear(tn_onnx_reader *r, const tn_onnx_known *x, size_t array, bool turned,
                              uint64_t rows, uint64_t columns, tn_onnx_known *out);
+
+/* What the operators make of what they take, each a node. */
+tn_status tn_onnx_read_node(tn_onnx_reader *r);
+tn_status tn_onnx_read_matmul(tn_onnx_reader *r), tn_onnx_read_gemm(tn_onnx_reader *r),
+    tn_onnx_read_conv(tn_onnx_reader *r);
 
 /* The layer whose output the value is; an error where it is a function of one that no layer is. */
 tn_status tn_onnx_layer_of(const tn_onnx_reader *r, const tn_onnx_known *known, uint32_t *layer);

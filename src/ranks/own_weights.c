@@ -114,6 +114,9 @@ tn_status tn_layer_weight_factor(tn_layer_weight *layer, const tn_weight *weight
     bool is_train = weight->format == TN_TT || (weight->format == TN_TTM && weight->d > 1);
     if (!is_train) return factor_alone(layer, weight, capped, tolerance, factored, error);
     TN_TRY(find_cut(layer, weight, &cut, error));
+    *met = capped || !layer->most_parameters ||
+           tn_middle_cut_least_parameters(cut, weight, tolerance) < layer->most_parameters;
+    if (!*met) return TN_OK;
     TN_TRY(tn_middle_cut_train(cut, weight, capped ? weight->rank + 1 : NULL, tolerance, met, &train, error));
     if (*met) tn_factored_take_train(&train, weight, factored);
     return TN_OK;

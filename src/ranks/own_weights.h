@@ -41,6 +41,7 @@ typedef struct tn_layer_weight {
     uint64_t width;           /* most rank asked for at a shared cut */
     tn_svd_method method;
     uint64_t seed;
+    uint64_t most_parameters; /* a tolerance whose first cut needs as many is not tried; 0: all are */
     size_t cuts;
     tn_middle_cut cut[TN_LAYER_CUTS];
 } tn_layer_weight;

@@ -21,6 +21,10 @@ static const char *list_text(const uint64_t *number, uint32_t count, char apart,
     return text;
 }
 
+const char *tn_rank_format_name(const tn_weight *weight) {
+    return weight->format == TN_TT && weight->d == 1 ? "low-rank" : tn_format_names[weight->format];
+}
+
 static const double HUGE_ERROR = 1e300; /* no bound on a sum of squares */
 
 /* "tt 12x8x8 by 8x8x12, ranks 1 12 12 12 12 12 1" */
@@ -29,7 +33,7 @@ static tn_status label_of(const tn_weight *weight, tn_arena *arena, const char *
     if (weight->format == TN_DENSE)
         return tn_arena_format(arena, label, error, "dense %" PRIu64 " by %" PRIu64, weight->m[0],
                                weight->n[0]);
-    return tn_arena_format(arena, label, error, "%s %s by %s, ranks %s", tn_format_names[weight->format],
+    return tn_arena_format(arena, label, error, "%s %s by %s, ranks %s", tn_rank_format_name(weight),
                            list_text(weight->m, weight->d, 'x', m), list_text(weight->n, weight->d, 'x', n),
                            list_text(weight->rank, weight->rank_count, ' ', ranks));
 }

@@ -39,6 +39,9 @@ typedef struct tn_rank_plan {
     const tn_layer_option **candidate; /* of the problem's candidates */
 } tn_rank_plan;
 
+/* "tt", "dense" ..; "low-rank" of a train of one factor a side, which is two plain factors. */
+const char *tn_rank_format_name(const tn_weight *weight);
+
 /* Everything lives in `arena` but what tn_rank_plan_free frees. accuracy and device may be NULL. A layer of
  * which the accuracies have no curve keeps the model's folding and ranks, with which the others were measured. With
  * `in_range` the candidates whose rank the measured accuracies do not cover are left out instead of refused.

@@ -54,11 +54,11 @@ static uint32_t core_array(const tn_builder *b, uint32_t core) {
     return tied == TN_NONE ? tn_builder_parameter(b, core) : b->made[tied].first_parameter;
 }
 
-static void place(tn_builder *b) {
+static void place(tn_builder *b, uint32_t x) {
     const tn_layer_arrays *made = tn_builder_made(b);
     for (uint32_t t = 0; t < made->program->tensors; t++) {
         const tn_program_tensor *tensor = &made->program->tensor[t];
-        if (tensor->role == TN_ROLE_X) made->array_of[t] = tn_builder_input(b, 0);
+        if (tensor->role == TN_ROLE_X) made->array_of[t] = x;
         if (tensor->role == TN_ROLE_CORE) made->array_of[t] = core_array(b, tensor->core);
         if (tensor->role == TN_ROLE_CORE_GRADIENT) made->array_of[t] = core_array(b, tensor->core) + 1;
     }
@@ -93,7 +93,7 @@ static tn_status add_bias_gradient(tn_builder *b) {
                            .writes = {tn_builder_parameter_gradient(b, made->parameters - 1)}});
 }
 
-tn_status tn_linear_forward(tn_builder *b) {
+tn_status tn_matrix_forward(tn_builder *b, uint32_t x) {
     const tn_layer *layer = tn_builder_layer(b);
     tn_layer_arrays *made = tn_builder_made(b);
     const tn_program_options options = {.training = true,
@@ -102,16 +102,23 @@ tn_status tn_linear_forward(tn_builder *b) {
                                 &made->program, b->error));
     TN_TRY(tn_program_layer_begin(b));
     TN_TRY(add_parameters(b));
-    place(b);
+    place(b, x);
     TN_TRY(tn_program_layer_forward(b));
     return layer->bias ? add_bias(b) : TN_OK;
 }
 
+tn_status tn_matrix_backward(tn_builder *b, uint32_t *input_gradient) {
+    if (tn_builder_layer(b)->bias) TN_TRY(add_bias_gradient(b));
+    return tn_program_layer_backward(b, input_gradient);
+}
+
+tn_status tn_linear_forward(tn_builder *b) {
+    return tn_matrix_forward(b, tn_builder_input(b, 0));
+}
+
 tn_status tn_linear_backward(tn_builder *b) {
-    const tn_layer *layer = tn_builder_layer(b);
     uint32_t input_gradient;
-    if (layer->bias) TN_TRY(add_bias_gradient(b));
-    TN_TRY(tn_program_layer_backward(b, &input_gradient));
+    TN_TRY(tn_matrix_backward(b, &input_gradient));
     if (input_gradient == TN_NONE) return TN_OK;
-    return tn_builder_contribute(b, layer->input[0], input_gradient, true);
+    return tn_builder_contribute(b, tn_builder_layer(b)->input[0], input_gradient, true);
 }

@@ -53,6 +53,11 @@ tn_status tn_program_layer_forward(tn_builder *b); /* sets made->output */
 /* *input_gradient: array of dX, or TN_NONE. */
 tn_status tn_program_layer_backward(tn_builder *b, uint32_t *input_gradient);
 
+/* A layer that multiplies the rows of array `x` by its matrix and adds its bias (step/linear.c): Y = X W^T + b. The
+ * backward part adds the gradients of matrix and bias; *input_gradient as above. */
+tn_status tn_matrix_forward(tn_builder *b, uint32_t x);
+tn_status tn_matrix_backward(tn_builder *b, uint32_t *input_gradient);
+
 tn_status tn_program_cache_lookup(tn_program_cache *cache, const tn_weight *weight, uint64_t tokens,
                                   tn_flow_name flow, const tn_program **program, tn_error *error);
 

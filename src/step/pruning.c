@@ -383,6 +383,10 @@ static tn_status refuse_places(const tn_builder *b) {
                 "pruning has no places for the tokens that stay, which rotary layer %.100s turns by; leave "
                 "pruning out",
                 layer->name);
+        if (layer->window.height > 0)
+            return tn_fail_at(b->error, TN_INPUT, layer->position,
+                              "pruning leaves no whole picture for layer %.100s; leave pruning out",
+                              layer->name);
         if (layer->causal || (layer->kv_heads > 0 && layer->kv_heads < layer->heads))
             return tn_fail_at(b->error, TN_INPUT, layer->position,
                               "pruning knows no attention with %s, as layer %.100s has; leave pruning out",

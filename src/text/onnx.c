@@ -351,14 +351,18 @@ static tn_status copy_graph(tn_arrays *arrays, const Tn__Onnx__Graph *source, tn
     TN_TRY(TN_NEW(&arrays->arena, 1, &graph, error));
     TN_TRY(TN_NEW(&arrays->arena, constants, &arrays->entry, error));
     TN_TRY(TN_NEW(&arrays->arena, source->n_node, &node, error));
-    *graph = (tn_onnx){
-        .nodes = source->n_node, .inputs = source->n_input, .outputs = source->n_output, .node = node};
+    *graph = (tn_onnx){.nodes = source->n_node,
+                       .inputs = source->n_input,
+                       .outputs = source->n_output,
+                       .inners = source->n_value_info,
+                       .node = node};
     arrays->graph = graph;
     for (size_t i = 0; i < source->n_initializer; i++)
         TN_TRY(add_tensor(arrays, source->initializer[i], source->initializer[i]->name, error));
     for (size_t i = 0; i < source->n_node; i++) TN_TRY(copy_node(arrays, source->node[i], &node[i], error));
     TN_TRY(copy_values_of(arrays, source->n_input, source->input, &graph->input, error));
     TN_TRY(copy_values_of(arrays, source->n_output, source->output, &graph->output, error));
+    TN_TRY(copy_values_of(arrays, source->n_value_info, source->value_info, &graph->inner, error));
     return tn_array_names(arrays, error);
 }
 

@@ -42,9 +42,10 @@ typedef struct tn_onnx_value {
 } tn_onnx_value;
 
 typedef struct tn_onnx {
-    size_t nodes, inputs, outputs;
+    size_t nodes, inputs, outputs, inners;
     const tn_onnx_node *node;
-    const tn_onnx_value *input, *output;
+    const tn_onnx_value *input, *output,
+        *inner; /* inner: values between, where the file tells their shapes */
 } tn_onnx;
 
 /* The version of the libprotobuf-c that reads them, or NULL: this program was built without. */

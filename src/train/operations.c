@@ -98,6 +98,45 @@ static void lookup(const tn_step_run *r, const tn_operation *o) {
         memcpy(target + i * row, source + (table ? r->t->batch.token[i] : i * tokens) * row, row);
 }
 
+/* Visits the pixels of a window: rows of the picture that lie in it, as runs of pixels side by side. From the windows
+ * into the picture where `adds`, else from the picture. */
+static void move_window(const tn_kernels *k, const tn_operation *o, uint64_t number, char *window,
+                        char *picture, bool adds) {
+    const tn_window *w = o->window;
+    const uint64_t features = tn_window_features(o), down = number / w->outputs_across * w->stride_down,
+                   across =
+                       number % w->outputs_across * w->stride_across; /* before the padding is taken off */
+    const size_t pixel = features * k->bytes;
+    const uint64_t skipped = across < w->padding_across ? w->padding_across - across : 0,
+                   begin = across + skipped - w->padding_across;
+    for (uint64_t i = 0; i < w->kernel_down; i++) {
+        if (down + i < w->padding_down || down + i - w->padding_down >= w->height) continue;
+        if (skipped >= w->kernel_across || begin >= w->width) return;
+        const uint64_t rest = w->kernel_across - skipped,
+                       pixels = rest < w->width - begin ? rest : w->width - begin;
+        char *inner = window + (i * w->kernel_across + skipped) * pixel,
+             *outer = picture + ((down + i - w->padding_down) * w->width + begin) * pixel;
+        if (adds)
+            k->add(outer, outer, inner, pixels * features, pixels * features);
+        else
+            memcpy(inner, outer, pixels * pixel);
+    }
+}
+
+/* Windows of pictures into rows, or what rows hold added to the pixels that they were taken from. */
+static void move_windows(const tn_step_run *r, const tn_operation *o) {
+    const tn_window *w = o->window;
+    const bool adds = o->kind == TN_OP_SCATTER;
+    char *from = at(r, o->reads[0]), *to = at(r, o->writes[0]);
+    const size_t row = o->columns * r->t->kernels->bytes,
+                 picture = w->height * w->width * tn_window_features(o) * r->t->kernels->bytes;
+    const uint64_t windows = w->outputs_down * w->outputs_across;
+    memset(to, 0, elements(r, o->writes[0]) * r->t->kernels->bytes);
+    for (uint64_t i = 0; i < o->rows; i++)
+        move_window(r->t->kernels, o, i % windows, (adds ? from : to) + i * row,
+                    (adds ? to : from) + i / windows * picture, adds);
+}
+
 /* rows x columns of `source`, row i added to row target(i) of `destination`. */
 static void scatter(const tn_step_run *r, const tn_operation *o) {
     const tn_kernels *k = r->t->kernels;
@@ -322,12 +361,37 @@ static void look_up(member *m, const tn_instruction *target) {
     const tn_operation *o = target->operation;
     if (target->part)
         m->r->t->kernels->copy(target->part, at(m->r, o->reads[0]), at(m->r, o->writes[0]), false);
+    else if (o->window)
+        move_windows(m->r, o);
     else
         o->gather ? tn_run_gather(m->r, o) : lookup(m->r, o);
 }
 
 static void add_to_rows(member *m, const tn_instruction *target) {
-    scatter(m->r, target->operation);
+    const tn_operation *o = target->operation;
+    o->window ? move_windows(m->r, o) : scatter(m->r, o);
+}
+
+/* Of the tokens of each example, padding among them; its gradient is the same for all of them. */
+static void find_mean(member *m, const tn_instruction *target) {
+    const tn_step_run *r = m->r;
+    const tn_operation *o = target->operation;
+    const tn_kernels *k = r->t->kernels;
+    const uint64_t examples = r->sized->batch, tokens = o->rows / examples;
+    const size_t row = o->columns * k->bytes;
+    char *from = at(r, o->reads[0]), *to = at(r, o->writes[0]);
+    for (uint64_t e = 0; e < examples; e++) {
+        if (o->kind == TN_OP_MEAN) {
+            memset(to + e * row, 0, row);
+            for (uint64_t i = 0; i < tokens; i++)
+                k->add(to + e * row, to + e * row, from + (e * tokens + i) * row, o->columns, o->columns);
+            k->scale(to + e * row, o->columns, 1 / (double)tokens);
+            continue;
+        }
+        memcpy(to + e * tokens * row, from + e * row, row);
+        k->scale(to + e * tokens * row, o->columns, 1 / (double)tokens);
+        for (uint64_t i = 1; i < tokens; i++) memcpy(to + (e * tokens + i) * row, to + e * tokens * row, row);
+    }
 }
 
 static void lose(member *m, const tn_instruction *target) {
@@ -362,6 +426,7 @@ static const struct {
     [TN_SHAPE_UPDATE] = {update, true},
     [TN_SHAPE_SELECT] = {select_live, false},
     [TN_SHAPE_ENTROPY] = {find_entropy, false},
+    [TN_SHAPE_MEAN] = {find_mean, false},
 };
 
 static void execute(member *m, const tn_instruction *target) {

@@ -319,41 +319,50 @@ static void refusals(void **state) {
         {"--matrix absent.npy --fold m=2,n=3 --cap 2", "absent.npy"},
         {"--matrix weights.npz --fold m=6x8,n=5x6 --cap 2", "holds 2 arrays"},
         {"--matrix weights.npz --tensor fused3 --fold m=6x8,n=5x6 --cap 2", "did you mean \"fused"},
-        {"--matrix w.npy --fold m=6x4,n=5x6 --cap 2 --budget params=3", "--budget goes with"},
+        {"--matrix w.npy --fold m=6x4,n=5x6 --cap 2 --budget params=100000", "--budget goes with"},
         {"--matrix w.npy --fold m=6x4,n=5x6 --cap 2 --tokens 0", "--tokens 0"},
-        {"--table w.npy --budget params=3", "w.npy"},
+        {"--table w.npy --budget params=100000", "w.npy"},
         {"--table table.csv", "nothing bounds the ranks"},
         {"--table table.csv --budget prams=3", "did you mean params"},
         {"--table table.csv --budget luts=3", "there are params"},
         {"--table table.csv --budget params", "KEY=VALUE"},
         {"--table table.csv --budget params=-3", "at least 0"},
-        {"--table table.csv --budget params=3 --budget parameters=4", "given twice"},
+        {"--table table.csv --budget params=100000 --budget parameters=4", "given twice"},
         {"--table table.csv --budget param=3", "did you mean params"},
         {"--table table.csv --budget cycles=12mb", "bytes in kB, MB, GB"},
-        {"--table table.csv --budget params=3 --max-error -1", "--max-error is -1; it must be at least 0"},
-        {"--table table.csv --budget params=3 --minimise params", "--max-error"},
-        {"model.yaml --budget params=3", "needs --weights"},
-        {"model.yaml --weights absent.npz --budget params=3", "absent.npz"},
+        {"--table table.csv --budget params=100000 --max-error -1",
+         "--max-error is -1; it must be at least 0"},
+        {"--table table.csv --budget params=100000 --minimise params", "--max-error"},
+        {"model.yaml --budget params=100000", "needs --weights"},
+        {"model.yaml --weights absent.npz --budget params=100000", "absent.npz"},
         {"model.yaml --weights absent.npz --budget dsp=3",
          "there are parameters, bytes, macs, cycles, bram18, uram"},
         {"model.yaml --weights absent.npz --max-error 0.1 --minimise dsp", "there are parameters"},
         {"model.yaml --weights absent.npz --budget uram=464 --device vck190",
          "464 uram is more than the 463 of vck190"},
-        {"model.yaml --weights weights.npz --budget params=3 --format cp", "not decomposed into format cp"},
-        {"model.yaml --weights half.npz --budget params=3",
+        {"model.yaml --weights weights.npz --budget params=100000 --format cp",
+         "not decomposed into format cp"},
+        {"model.yaml --weights half.npz --budget params=100000",
          "holds no array \"fused2\"; did you mean \"fused1\"? "
          "it holds fused1, other"},
-        {"model.yaml --weights w.npy --budget params=3", "fused1"},
+        {"model.yaml --weights w.npy --budget params=100000", "fused1"},
         {"model.yaml --weights weights.npz", "nothing bounds the ranks"},
-        {"model.yaml --weights weights.npz --budget params=3 --cap 3,2", "must rise"},
-        {"model.yaml --weights weights.npz --budget params=3 --fold m=5,n=5", "no layer with a named weight"},
-        {"model.yaml --weights weights.npz --budget params=3 --set clock_MHz=3", "add --device"},
+        {"model.yaml --weights weights.npz --budget params=100000 --cap 3,2", "must rise"},
+        {"model.yaml --weights weights.npz --budget params=100000 --fold m=5,n=5",
+         "no layer with a named weight"},
+        {"model.yaml --weights weights.npz --budget params=100000 --set clock_MHz=3", "add --device"},
         {"model.yaml --weights weights.npz --budget cycles=3 --device h200", "no FPGA"},
-        {"model.yaml --weights weights.npz --budget params=3 --covariance w.npy", "second moments"},
-        {"model.yaml --weights weights.npz --budget params=3 --covariance infinite.npz",
+        {"model.yaml --weights weights.npz --budget params=100000 --covariance w.npy", "second moments"},
+        {"model.yaml --weights weights.npz --budget params=100000 --covariance infinite.npz",
          "infinite.npz: block1.up holds a value that is not finite at (3, 3)"},
-        {"model.yaml --weights vast.npz --budget params=3",
+        {"model.yaml --weights vast.npz --budget params=100000",
          "vast.npz: the squares of the values of layer block1.up"},
+        {"model.yaml --weights weights.npz --budget params=3",
+         "what is not compressed (biases, norms, dense layers) takes 378"},
+        {"model.yaml --weights weights.npz --budget params=400", "the least that any choice takes is"},
+        {"model.yaml --weights weights.npz --budget params=100000 --keep block1.upp",
+         "did you mean block1.up?"},
+        {"model.yaml --weights weights.npz --budget params=100000 --layer-error 2", "over 0 and up to 1"},
         {"model.yaml --weights weights.npz --budget cycles=3 --device u50 --set inherit=u280",
          "\"inherit\" belongs"},
         {"model.yaml --weights weights.npz --budget cycles=3 --device u50@user-area --set variant=half",
@@ -369,6 +378,33 @@ static void refusals(void **state) {
         if (!good) fail_msg("ranks %s: status %d\n%s%s", cases[i].arguments, got.status, got.out, got.err);
         test_run_free(&got);
     }
+}
+
+/* A layer that is kept is dense; no layer's error is over what is allowed of each; one that keeps less than half of its squared
+ * norm is warned of. */
+static void layers_are_guarded(void **state) {
+    (void)state;
+    const char *model = test_in_folder("model.yaml"), *weights = test_in_folder("weights.npz");
+    json_t *j = test_program_json(0, "ranks", model, "--weights", weights, "--budget", "params=100000",
+                                  "--keep", "block1.*", "--cap", "1,2", "--minimise", "params", "--max-error",
+                                  "1", "--layer-error", "0.9", "--quiet", "--json", NULL);
+    const char *const formats[] = {"dense", "dense"};
+    for (size_t l = 0; l < 2; l++)
+        assert_string_equal(json_string_value(json_object_get(item(j, "layers", l), "format")), formats[l]);
+    for (size_t l = 0; l < 4; l++) assert_true(number(item(j, "layers", l), "relative_error") <= 0.9);
+    json_decref(j);
+    j = test_program_json(0, "ranks", model, "--weights", weights, "--cap", "1", "--minimise", "params",
+                          "--max-error", "1", "--quiet", "--json", NULL);
+    size_t lost = 0;
+    for (size_t l = 0; l < 4; l++) {
+        const double error = number(item(j, "layers", l), "relative_error");
+        if (error * error <= 0.5) continue;
+        assert_string_equal(json_string_value(json_object_get(item(j, "warnings", lost++), "layer")),
+                            json_string_value(json_object_get(item(j, "layers", l), "layer")));
+    }
+    assert_true(lost > 0);
+    assert_int_equal(json_array_size(json_object_get(j, "warnings")), lost);
+    json_decref(j);
 }
 
 /* The matrix as it is costs what it holds and has no error. Where the budget holds all four it is chosen, and
@@ -597,6 +633,7 @@ int main(void) {
         cmocka_unit_test(a_model),
         cmocka_unit_test(error_is_an_objective),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(layers_are_guarded),
         cmocka_unit_test(dense_is_a_candidate),
         cmocka_unit_test(integers_beside_weights),
         cmocka_unit_test(sizes_of_values_do_not_matter),

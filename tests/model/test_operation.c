@@ -97,6 +97,8 @@ static void flops_are_those_of_the_formulas(void **state) {
         {TN_OP_SQUARED_RELU_GRADIENT, 3, 0},
         {TN_OP_SOFTPLUS, 3, 0},
         {TN_OP_SOFTPLUS_GRADIENT, 3, 0},
+        {TN_OP_MEAN, 2, 0},
+        {TN_OP_MEAN_GRADIENT, 1, 0},
     };
     assert_int_equal(sizeof counted / sizeof *counted, TN_OPERATION_KINDS);
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {
@@ -154,7 +156,7 @@ static void check_letter(const tn_step *step, const tn_operation *o, char letter
                 : letter == 'b'        ? all % this_array->elements == 0
                 : letter == 'v'        ? this_array->elements == o->columns
                 : letter == 's' ? this_array->elements % o->rows == 0 && this_array->elements <= 2 * o->rows
-                : letter == 't' ? this_array->elements % o->columns == 0
+                : letter == 't' ? this_array->elements % (o->window ? tn_window_features(o) : o->columns) == 0
                 : letter == 'c' ? this_array->role == TN_ARRAY_CONSTANT
                 : letter == 'w' ? this_array->role == TN_ARRAY_PARAMETER && this_array->elements >= all
                 : letter == 'g' ? this_array->role == TN_ARRAY_GRADIENT

@@ -314,10 +314,12 @@ static void twice(test_onnx *f) {
 }
 
 static void shared(test_onnx *f) {
-    test_onnx_input(f, "x", 1, flat_shape, 3);
-    test_onnx_tensor(f, "w", H, H, 0);
-    test_onnx_node(f, "MatMul", "x w", "y", NULL);
-    test_onnx_node(f, "MatMul", "y w", "z", NULL);
+    test_onnx_input(f, "tokens", 0, tokens_shape, 2);
+    test_onnx_input(f, "others", 0, tokens_shape, 2);
+    test_onnx_tensor(f, "words", WORDS, H, 0);
+    test_onnx_node(f, "Gather", "words tokens", "x", NULL);
+    test_onnx_node(f, "Gather", "words others", "y", NULL);
+    test_onnx_node(f, "Add", "x y", "z", NULL);
     test_onnx_output(f, "z");
 }
 
@@ -340,15 +342,23 @@ static void attention_only(test_onnx *f, const int64_t *shape, size_t axes) {
     linear(f, "k", H, H, "x", "k");
     linear(f, "v", H, H, "x", "v");
     if (shape) test_onnx_integers(f, "shape", shape, axes);
-    for (int i = 0; shape && i < 3; i++) {
-        char source[16] = {"qkv"[i], ' ', 's', 'h', 'a', 'p', 'e', 0}, target[8] = {'f', "qkv"[i], 0};
-        test_onnx_node(f, "Reshape", source, target, NULL);
+    for (int i = 0; shape && i < 3; i++) { /* tokens come first, heads stand beside the examples */
+        char source[16] = {"qkv"[i], ' ', 's', 'h', 'a', 'p', 'e', 0}, folded[8] = {'p', "qkv"[i], 0},
+             target[8] = {'f', "qkv"[i], 0};
+        test_onnx_node(f, "Reshape", source, folded, NULL);
+        if (i != 1) test_onnx_node(f, "Transpose", folded, target, "perm=1,0,2");
     }
-    test_onnx_node(f, "Transpose", shape ? "fk" : "k", "turned", "perm=0,2,1");
+    test_onnx_node(f, "Transpose", shape ? "pk" : "k", "turned", shape ? "perm=1,2,0" : "perm=0,2,1");
     test_onnx_node(f, "MatMul", shape ? "fq turned" : "q turned", "scores", NULL);
     test_onnx_node(f, "Softmax", "scores", "shares", "axis=-1");
     test_onnx_node(f, "MatMul", shape ? "shares fv" : "shares v", "context", NULL);
-    linear(f, "out", 3, H, "context", "logits");
+    if (shape) {
+        static const int64_t flat[] = {0, -1, H};
+        test_onnx_integers(f, "flat", flat, 3);
+        test_onnx_node(f, "Transpose", "context", "back", "perm=1,0,2");
+        test_onnx_node(f, "Reshape", "back flat", "joined", NULL);
+    }
+    linear(f, "out", 3, H, shape ? "joined" : "context", "logits");
     test_onnx_output(f, "logits");
 }
 
@@ -357,7 +367,7 @@ static void one_head(test_onnx *f) {
 }
 
 static void heads_by_width(test_onnx *f) {
-    static const int64_t shape[] = {-1, 8, H / 8};
+    static const int64_t shape[] = {0, -1, H / 8};
     attention_only(f, shape, 3);
 }
 

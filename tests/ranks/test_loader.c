@@ -86,15 +86,34 @@ static void a_model(void **state) {
     check("$FOLDER/weights.npz", "$FOLDER/f32 $FOLDER/f16 $FOLDER/bf16", "formats:");
     /* every format that was asked for was tried, in the flow that it has; the model that was written is one */
     shell("for f in tt ttm tucker dense; do grep -q ^b,$f, $FOLDER/f32/candidates.csv || exit 1; done");
-    shell("grep -q ^b,tt,24,24, $FOLDER/f32/candidates.csv && \"$TENFOLD\" cost $FOLDER/f32/model.yaml "
+    shell("grep -q ^b,low-rank,24,24, $FOLDER/f32/candidates.csv && \"$TENFOLD\" cost $FOLDER/f32/model.yaml "
           ">/dev/null");
     shell("for f in tt ttm tucker low-rank dense; do grep -q ^$f, $FOLDER/f32/formats.csv || exit 1; done");
+}
+
+/* Second moments of activations, collected by the script beside the loader. */
+static void moments(void **state) {
+    (void)state;
+    test_run run = test_shell("PATH=/usr/bin:$PATH python3 -c 'import torch, numpy'");
+    const bool has = run.status == 0;
+    test_run_free(&run);
+    if (!has) {
+        print_message("SKIPPED: PyTorch is not installed (Debian: python3-torch)\n");
+        return;
+    }
+    run = test_shell(
+        "PATH=/usr/bin:$PATH PYTHONDONTWRITEBYTECODE=1 python3 $SOURCE/tests/ranks/check_moments.py "
+        "$SOURCE/docs $FOLDER");
+    if (run.status != 0 || !strstr(run.out, "moments are those of the rows"))
+        fail_msg("%s%s", run.out, run.err);
+    test_run_free(&run);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_matrix),
         cmocka_unit_test(a_model),
+        cmocka_unit_test(moments),
     };
     setenv("SOURCE", test_source("."), 1);
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);

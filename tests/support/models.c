@@ -118,6 +118,24 @@ const test_model test_models[] = {
                 "  - {name: gated, kind: multiply, input: [activation, up]}\n"
                 "  - {name: head, kind: linear, outputs: 9, bias: false}\n"
                 "  - {name: loss, kind: cross-entropy}\n"},
+    {"picture",
+     "kind: model\n"
+     "name: picture\n"
+     "batch: 2\n"
+     "sequence: 12\n"
+     "weights: {cores: {format: tt, m: 2x3, n: 9x4, rank: 2}}\n"
+     "layers:\n"
+     "  - {name: colours, kind: embedding, vocabulary: 5, width: 3}\n"
+     "  - {name: pixels, kind: conv, outputs: 4, height: 3, width: 4, kernel: 1}\n"
+     "  - {name: bent, kind: relu}\n"
+     "  - {name: windows, kind: conv, outputs: 6, height: 3, width: 4, kernel: 3, stride: 2, padding: 1, "
+     "weight: cores}\n"
+     "  - {name: flat, kind: flatten}\n"
+     "  - {name: mean, kind: mean, input: bent}\n"
+     "  - {name: widened, kind: linear, outputs: 24}\n"
+     "  - {name: sum, kind: residual, input: [flat, widened]}\n"
+     "  - {name: head, kind: linear, outputs: 3}\n"
+     "  - {name: loss, kind: cross-entropy}\n"},
 };
 
 tn_model *test_model_of(const char *text, tn_arena *arena) {

@@ -15,7 +15,7 @@ typedef struct test_model {
  * rectified: RMS norms, one of them on values from outside, and ReLUs; updates at write-back.
  * decoder: grouped-query attention under a causal mask, rotary positions, a gated feed-forward. */
 extern const test_model test_models[];
-enum { TEST_MODELS = 5 };
+enum { TEST_MODELS = 6 };
 
 /* The model of a YAML text, of `test_models` by name, or of the source tree's models/NAME.yaml with `set`
  * applied; fails the test where it can't be made. */
