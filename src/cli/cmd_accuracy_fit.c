@@ -460,8 +460,7 @@ static tn_status put_single(const prediction *this_prediction, const protocol *h
                    this_prediction->seed_list ? this_prediction->seed_list : "", this_prediction->command);
         return TN_OK;
     }
-    tn_json_begin(&target, &out);
-    tn_json_object(&target);
+    tn_answer_begin(&target, &out);
     tn_record_keys(&prediction_record, this_prediction, &target);
     tn_json_key(&target, "protocol");
     tn_record_json(&protocol_record, how, &target);

@@ -226,8 +226,7 @@ static tn_status draw_points(request *asked, const tn_result *result, tn_figure_
                                   .style = style};
     TN_TRY(plot_designs(result, &plot, &asked->common.arena, &path, answer, error));
     if (!path && !asked->common.quiet)
-        fprintf(stderr, "no design %sis left to draw, whose values are known\n",
-                asked->where ? "of --where " : "");
+        tn_note("no design %sis left to draw, whose values are known", asked->where ? "of --where " : "");
     return tn_output_names("figures", &path, path != NULL, asked->common.json, error);
 }
 

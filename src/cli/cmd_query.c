@@ -107,8 +107,7 @@ static void put_value(const view *window, const tn_design_column *column, const 
 static tn_status print_json(const view *window, bool all, const tn_query_answer *found, tn_error *error) {
     tn_buffer out = {0}, value = {0};
     tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, &out);
     tn_json_put_text(&json, "space", window->space->name);
     tn_json_put_text(&json, "where", window->where);
     tn_json_put_text(&json, "of", all ? "all" : "front");
@@ -168,7 +167,7 @@ static tn_status print_table(const view *window, bool all, const tn_query_answer
 static tn_status say_none(const request *asked, const view *window, const tn_query_answer *found) {
     char text[32];
     if (!asked->common.quiet)
-        fprintf(stderr, "none of the %s %s fulfils: %s\n", tn_count_text(found->asked, text),
+        tn_note("none of the %s %s fulfils: %s", tn_count_text(found->asked, text),
                 asked->all ? "designs that were kept" : "designs of the front",
                 window->where ? window->where : "nothing is asked");
     return TN_OK;

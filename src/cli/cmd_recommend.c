@@ -362,8 +362,7 @@ static tn_status print_json(const tn_result *result, const tn_explanation *why, 
     const tn_result_row *row = &result->recommended[0];
     double share[TN_RESOURCES];
     tn_resource tightest = shares(result, row, share);
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, &out);
     tn_json_put_text(&json, "space", result->space->name);
     tn_json_put_text(&json, "complete", tn_completion_names[result->completion]);
     tn_json_put_count(&json, "evaluated", result->evaluated);

@@ -95,8 +95,7 @@ static tn_status answer_one(request *r, tn_error *error) {
     if (r->common.json) {
         tn_buffer out = {0};
         tn_json json;
-        tn_json_begin(&json, &out);
-        tn_json_object(&json);
+        tn_answer_begin(&json, &out);
         tn_json_put_text(&json, "device", r->roofline->name);
         tn_json_put_text(&json, "time", r->time_name);
         tn_record_keys(&one_record, &row, &json);
@@ -251,11 +250,11 @@ static tn_status print_batch(const request *r, const batch *b, tn_error *error) 
         tn_csv_line(&out);
     }
     for (size_t i = 0; i < b->unverifieds && !r->common.quiet; i++)
-        fprintf(stderr, "%s %s: unverified: %s\n", b->unverified[i].precision, r->time_name,
+        tn_note("%s %s: unverified: %s", b->unverified[i].precision, r->time_name,
                 b->unverified[i].unverified);
     for (size_t i = 0; b->is_measured && i < b->precisions && !r->common.quiet; i++)
-        fprintf(stderr, "%s %s: median relative error %.1f %% over %zu rows\n", b->note[i].precision,
-                r->time_name, 100 * b->note[i].median_error, b->note[i].rows);
+        tn_note("%s %s: median relative error %.1f %% over %zu rows", b->note[i].precision, r->time_name,
+                100 * b->note[i].median_error, b->note[i].rows);
     return tn_output(&out, error);
 }
 

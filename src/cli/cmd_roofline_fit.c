@@ -169,8 +169,7 @@ static void put_json_law(tn_json *json, const request *r, size_t i, double media
 static tn_status print_json(request *r, tn_error *error) {
     tn_buffer out = {0};
     tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, &out);
     tn_json_put_text(&json, "device", r->device->name);
     tn_json_put_count(&json, "seed", r->options.seed);
     if (r->data_file) {

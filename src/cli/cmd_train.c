@@ -363,13 +363,12 @@ static tn_status run_training(const request *asked, int *status_answer, tn_error
         tn_target_load(asked->target, asked->point, asked->device, NULL, &asked->set, &arena, &target, error);
     if (status == TN_OK) status = train(asked, &target, &arena, &answer, error);
     if (status == TN_OK && answer.result.diverged) {
-        fprintf(stderr, "tenfold: %s\n", answer.result.diverged);
+        tn_note("tenfold: %s", answer.result.diverged);
         *status_answer = 1;
     } else if (status == TN_OK) {
         *status_answer = counts_agree(&answer.result) && !answer.result.collapsed ? 0 : 1;
         status = print_training(asked, &answer, error);
-        if (status == TN_OK && answer.result.collapsed)
-            fprintf(stderr, "tenfold: %s\n", answer.result.collapsed);
+        if (status == TN_OK && answer.result.collapsed) tn_note("tenfold: %s", answer.result.collapsed);
     }
     tn_target_free(&target);
     tn_arena_free(&arena);

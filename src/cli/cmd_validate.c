@@ -204,8 +204,7 @@ static const tn_record array_record = TN_RECORD(tn_array_info, array_columns);
 static tn_status print_json(const request *asked, const answer_data *found, tn_error *error) {
     tn_buffer out = {0};
     tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, &out);
     if (found->arrays) {
         tn_json_key(&json, "arrays");
         tn_json_array(&json);

@@ -31,5 +31,7 @@ extern const tn_command tn_command_export;
 
 extern const tn_command *const tn_commands[];
 extern const size_t tn_commands_count;
+/* TN_INPUT where there is none of that name. */
+tn_status tn_command_find(const char *name, const tn_command **command, tn_error *error);
 
 #endif

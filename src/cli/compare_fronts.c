@@ -187,8 +187,7 @@ static tn_status print_json(const comparison *compared, tn_error *error) {
     const tn_dominance *d = &compared->dominance;
     tn_buffer out = {0};
     tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, &out);
     tn_json_key(&json, "objectives");
     tn_json_array(&json);
     for (size_t i = 0; i < d->objectives; i++) {

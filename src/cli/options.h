@@ -84,8 +84,8 @@ struct tn_command {
     /* Commands of their own behind the name, called "NAME PART". NULL `answer`: one of them must be named. */
     const tn_command *const *part;
     size_t parts;
-    /* Or what its first argument names is run with options of its own, argv[0] being that name; `arena` is freed behind it. */
-    tn_status (*dispatch)(tn_arena *arena, int argc, char **argv, int *answer, tn_error *error);
+    /* Or what its first argument names is a command with options of its own, made in the arena. */
+    tn_status (*find)(tn_arena *arena, const char *name, tn_command *found, tn_error *error);
 };
 #define TN_OPTIONS(table)            .option = (table), .options = sizeof(table) / sizeof *(table)
 #define TN_REQUEST(type, of_default) .request_size = sizeof(type), .defaults = (of_default)
@@ -93,6 +93,24 @@ struct tn_command {
 
 /* Runs a command with argv[0] its own name: help, or the answer to what argv asks. */
 tn_status tn_command_run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error);
+
+/* A request by the names of its options, as a program has it. */
+typedef struct tn_named_option {
+    const char *name; /* without its dashes: "json", "o" */
+    size_t count;     /* of texts; a list takes each, a text all of them set apart by commas */
+    const char *const *text;
+    bool is_truth, truth; /* of a flag; no texts */
+} tn_named_option;
+
+typedef struct tn_named_request {
+    size_t arguments, options;
+    const char *const *argument; /* [arguments] */
+    const tn_named_option *option;
+} tn_named_request;
+
+/* The same, asked by names: the answer as JSON, and no help. Texts that the request takes are its own. */
+tn_status tn_command_ask(const tn_command *command, const tn_named_request *named, int *answer,
+                         tn_error *error);
 
 /* Before a command writes several files into `folder`: makes it, and keeps others out until the command ends.
  * TN_IO where another process writes there; NULL: there is no such folder. */

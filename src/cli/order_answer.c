@@ -136,8 +136,7 @@ static tn_status put_csv(const batch *b, tn_buffer *out) {
 
 static tn_status put_json(const batch *b, tn_buffer *out) {
     tn_json json;
-    tn_json_begin(&json, out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, out);
     tn_json_key(&json, "rows");
     tn_json_array(&json);
     TN_TRY(put_rows(b, &json, out));

@@ -225,8 +225,7 @@ static const tn_record row_record = TN_RECORD(row, row_columns);
 static tn_status print_json(const work *w) {
     tn_buffer out = {0};
     tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, &out);
     tn_json_put_text(&json, "matrix", w->asked->matrix);
     tn_json_put_text(&json, "format", tn_format_names[w->weight.format]);
     tn_json_put_counts(&json, "m", w->weight.m, w->weight.d);

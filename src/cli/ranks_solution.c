@@ -240,8 +240,7 @@ tn_status tn_ranks_print_solution(bool as_json, const tn_rank_problem *problem, 
     if (!as_json) return print_tables(problem, goal, solution, error);
     tn_buffer out = {0};
     tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, &out);
     tn_status status = tn_ranks_put_solution(&json, problem, goal, solution, error);
     put_layers(&json, problem, &solution->best);
     tn_json_end(&json);
