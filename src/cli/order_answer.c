@@ -220,6 +220,10 @@ tn_status tn_order_prepare(tn_order *order, tn_arena *arena, tn_error *error) {
     order->exact = tn_order_exact(order);
     order->front_exact = order->training ? order->training_front.exact : order->front.exact;
     order->seeded = !order->training && !order->exact;
+    order->is_timed = order->objective == TN_ORDER_TIME && order->best.found;
+    order->is_counted = order->objective != TN_ORDER_TIME;
+    order->predicted_seconds = (double)order->best.price / TN_ORDER_PRICES_PER_SECOND;
+    order->least_seconds = (double)order->best.lower_bound / TN_ORDER_PRICES_PER_SECOND;
     order->stopped = tn_stop_text(order->best.stop);
     return TN_OK;
 }
@@ -337,7 +341,9 @@ static const tn_column order_columns[] = {
     TN_ROWS("trees", tn_order, tree, trees, tree_record, NULL, TN_OPTIONAL, TN_WHEN(tn_order, every_tree)),
     TN_COLUMN_AS("found", tn_order, best.found, NULL),
     TN_COLUMN(tn_order, exact, NULL),
-    TN_COLUMN_AS("lower_bound", tn_order, best.lower_bound, NULL),
+    TN_COLUMN_AS("lower_bound", tn_order, best.lower_bound, NULL, TN_OPTIONAL, TN_WHEN(tn_order, is_counted)),
+    TN_COLUMN(tn_order, predicted_seconds, NULL, TN_OPTIONAL, TN_WHEN(tn_order, is_timed)),
+    TN_COLUMN(tn_order, least_seconds, NULL, TN_OPTIONAL, TN_WHEN(tn_order, is_timed)),
     TN_COLUMN(tn_order, stopped, NULL, FORWARD_ONLY),
     TN_COLUMN_AS("seed", tn_order, search.seed, NULL, TN_OPTIONAL, TN_WHEN(tn_order, seeded)),
     TN_COLUMN(tn_order, figure, NULL, TN_OPTIONAL),
@@ -390,6 +396,11 @@ static void print_proof(const tn_order *order) {
     uint64_t value = live ? best->cost.peak_elements : best->cost.macs;
     char bound[32];
     tn_say("\n");
+    if (order->is_timed) {
+        tn_say("predicted: %.4g s, at least %.4g s whatever the tree; %s\n", order->predicted_seconds,
+               order->least_seconds, tn_stop_text(best->stop));
+        return;
+    }
     if (best->exact) {
         tn_say("%s over all trees%s: proven\n", live ? "least peak" : "least MACs",
                order->search.no_outer ? " without outer products" : ", outer products among them");
