@@ -552,12 +552,20 @@ static tn_status find(tn_arena *arena, const char *name, tn_command *found, tn_e
     return make_command(question, arena, found, error);
 }
 
+/* What was asked and what is answered have keys of their names beside it. */
+static const tn_column asked_keys[] = {TN_ANSWER_KEY("question", "string"),
+                                       TN_ANSWER_KEY("device", "string", TN_OPTIONAL),
+                                       TN_ANSWER_LIST("rows", "object", TN_OPTIONAL)};
+static const tn_record asked_record = {.column = asked_keys,
+                                       .columns = sizeof asked_keys / sizeof *asked_keys};
+
 const tn_command tn_command_hardware = {
     .name = "hardware",
     .summary = "ask the hardware model one question, or one a row of a table",
     .usage = "memory|layout|layer|multiply|array|training|dot|loop|kernel [--device D] OPTIONS\n"
              "QUESTION [--device D] --batch FILE.csv\n"
              "array --dataflow D --rows R --cols C --execute A.npy B.npy -o C.npy [--pass P]",
+    TN_ANSWERS(&asked_record),
     .answer = answer_none,
     .explain = list_questions,
     .find = find,

@@ -39,5 +39,6 @@ const tn_command tn_command_merge = {
     .arguments = {1, MOST_PARTS},
     TN_OPTIONS(options),
     TN_REQUEST(request, NULL),
+    TN_ANSWERS(&tn_summary_record),
     .answer = answer,
 };

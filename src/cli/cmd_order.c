@@ -245,6 +245,22 @@ static const tn_option options[] = {
     {"--seed", TN_INTO(request, seed), "S", "seed of the search of networks too large to prove; default 1"},
 };
 
+static const tn_column batch_row_keys[] = {
+    TN_ANSWER_KEY("macs", "integer", TN_OPTIONAL),
+    TN_ANSWER_KEY("largest_intermediate", "integer", TN_OPTIONAL),
+    TN_ANSWER_KEY("found", "boolean"),
+    TN_ANSWER_KEY("exact", "boolean"),
+    TN_ANSWER_KEY("lower_bound", "integer"),
+    TN_ANSWER_KEY("seconds", "number"),
+};
+static const tn_record batch_row_record = {.column = batch_row_keys,
+                                           .columns = sizeof batch_row_keys / sizeof *batch_row_keys};
+static const tn_column batch_keys[] = {
+    TN_ANSWER_ROWS("rows", batch_row_record),
+};
+static const tn_record batch_record = {.column = batch_keys,
+                                       .columns = sizeof batch_keys / sizeof *batch_keys};
+
 const tn_command tn_command_order = {
     .name = "order",
     .summary = "find the cheapest contraction flows of one layer or network",
@@ -253,5 +269,6 @@ const tn_command tn_command_order = {
     .arguments = {0, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&tn_order_record, &batch_record),
     .answer = answer,
 };

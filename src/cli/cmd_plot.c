@@ -294,6 +294,12 @@ static const tn_option options[] = {
     {"-o", TN_INTO(request, out), "PATH", "figure to write, without its ending; default DIR/figures/Y-by-X"},
 };
 
+static const tn_column figures_keys[] = {
+    TN_ANSWER_LIST("figures", "string"),
+};
+static const tn_record figures_record = {.column = figures_keys,
+                                         .columns = sizeof figures_keys / sizeof *figures_keys};
+
 const tn_command tn_command_plot = {
     .name = "plot",
     .summary = "draw the figures of a sweep, or its designs by two quantities",
@@ -304,5 +310,6 @@ const tn_command tn_command_plot = {
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&figures_record),
     .answer = answer,
 };

@@ -217,6 +217,14 @@ static const tn_option options[] = {
     {"--csv", TN_INTO(request, csv), NULL, "print CSV"},
 };
 
+static const tn_column answer_keys[] = {
+    TN_ANSWER_KEY("space", "string"),    TN_ANSWER_KEY("where", "string null"),
+    TN_ANSWER_KEY("of", "string"),       TN_ANSWER_KEY("designs", "integer"),
+    TN_ANSWER_KEY("matched", "integer"), TN_ANSWER_LIST("rows", "object"),
+};
+static const tn_record answer_record = {.column = answer_keys,
+                                        .columns = sizeof answer_keys / sizeof *answer_keys};
+
 const tn_command tn_command_query = {
     .name = "query",
     .summary = "list the designs of a sweep that fulfil a condition",
@@ -224,5 +232,6 @@ const tn_command tn_command_query = {
     .arguments = {1, 2},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&answer_record),
     .answer = answer,
 };

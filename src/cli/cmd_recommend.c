@@ -447,6 +447,27 @@ static const tn_option options[] = {
      "list the front thinned: each design has a listed one at most this share worse in anything"},
 };
 
+/* Every quantity of the design has a key of its name beside them. */
+static const tn_column answer_keys[] = {
+    TN_ANSWER_KEY("space", "string"),
+    TN_ANSWER_KEY("complete", "string"),
+    TN_ANSWER_KEY("evaluated", "integer"),
+    TN_ANSWER_KEY("design", "integer"),
+    TN_ANSWER_KEY("choices", "object"),
+    TN_ANSWER_KEY("accuracy", "object null"),
+    TN_ANSWER_KEY("unlearned", "string null"),
+    TN_ANSWER_KEY("probability", "number null"),
+    TN_ANSWER_KEY("settled", "object null"),
+    TN_ANSWER_KEY("slowest_kernel", "string"),
+    TN_ANSWER_KEY("slowest_kernel_share", "number null"),
+    TN_ANSWER_KEY("tightest_resource", "string"),
+    TN_ANSWER_KEY("tightest_resource_share", "number null"),
+    TN_ANSWER_INLINE(tn_grounds_record),
+    TN_ANSWER_ROWS("memories", tn_cost_memory_record),
+};
+static const tn_record answer_record = {.column = answer_keys,
+                                        .columns = sizeof answer_keys / sizeof *answer_keys};
+
 const tn_command tn_command_recommend = {
     .name = "recommend",
     .summary = "say in plain words which design of a sweep to build, and why",
@@ -454,5 +475,6 @@ const tn_command tn_command_recommend = {
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&answer_record, &tn_recommend_misses_record),
     .answer = answer,
 };

@@ -296,6 +296,11 @@ static const tn_option options[] = {
 };
 static const tn_command *const parts[] = {&tn_roofline_fit_command, &tn_roofline_step_command};
 
+static const tn_column one_answer_columns[] = {
+    TN_ANSWER_KEY("device", "string"), TN_ANSWER_KEY("time", "string"), PRODUCT_COLUMNS,
+    TN_COLUMN(product_row, TFLOPS, "rate", .unit = "TFLOPS"), TN_ANSWER_KEY("unverified", "string null")};
+static const tn_record one_answer_record = TN_RECORD(product_row, one_answer_columns);
+
 const tn_command tn_command_roofline = {
     .name = "roofline",
     .summary = "time of products and training steps on a GPU or CPU, and the fit of its law",
@@ -305,6 +310,7 @@ const tn_command tn_command_roofline = {
              "step MODEL --device D [--kernels N] [--plot FILE]",
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&one_answer_record, &batch_record),
     .answer = answer,
     TN_PARTS(parts),
 };
@@ -506,5 +512,6 @@ const tn_command tn_roofline_step_command = {
     .arguments = {1, 1},
     TN_OPTIONS(cmd_roofline_step_options),
     TN_REQUEST(cmd_roofline_step_request, &cmd_roofline_step_defaults),
+    TN_ANSWERS(&answer_record),
     .answer = cmd_roofline_step_answer,
 };

@@ -137,6 +137,7 @@ const tn_command tn_command_technique_quantise = {
     .arguments = {2, 2},
     TN_OPTIONS(options),
     TN_REQUEST(technique_quantise_request, &defaults),
+    TN_ANSWERS(&record),
     .answer = answer,
 };
 
@@ -353,11 +354,18 @@ static tn_status find(tn_arena *arena, const char *name, tn_command *found, tn_e
     return make_command(technique, arena, found, error);
 }
 
+/* What was asked and what is answered have keys of their names beside it. */
+static const tn_column asked_keys[] = {TN_ANSWER_KEY("technique", "string"),
+                                       TN_ANSWER_LIST("rows", "object", TN_OPTIONAL)};
+static const tn_record asked_record = {.column = asked_keys,
+                                       .columns = sizeof asked_keys / sizeof *asked_keys};
+
 const tn_command tn_command_technique = {
     .name = "technique",
     .summary = "ask a technique's formula one question, or one a row of a table",
     .usage = "NAME --KEY VALUE...\nNAME [--KEY VALUE]... --batch FILE.csv\n"
              "quantise --format FORMAT IN.npy OUT.npy",
+    TN_ANSWERS(&asked_record, &record),
     .answer = answer_none,
     .explain = list_techniques,
     .find = find,

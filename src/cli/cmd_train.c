@@ -514,5 +514,6 @@ const tn_command tn_command_train = {
     .arguments = {0, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&answer_record, &evaluation_record, &case_record, &generated_record),
     .answer = answer,
 };

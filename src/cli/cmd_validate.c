@@ -304,6 +304,15 @@ static const tn_option options[] = {
     {"--seed", TN_INTO(request, seed), "N", "of drawn values (1)"},
 };
 
+static const tn_column answer_keys[] = {
+    TN_ANSWER_ROWS("arrays", array_record, TN_OPTIONAL),
+    TN_ANSWER_KEY("seed", "integer", TN_OPTIONAL),
+    TN_ANSWER_ROWS("checks", check_record),
+    TN_ANSWER_KEY("ok", "boolean"),
+};
+static const tn_record answer_record = {.column = answer_keys,
+                                        .columns = sizeof answer_keys / sizeof *answer_keys};
+
 const tn_command tn_command_validate = {
     .name = "validate",
     .summary = "execute flows on this CPU: results, gradients, work and memory against the prediction",
@@ -313,5 +322,6 @@ const tn_command tn_command_validate = {
     .arguments = {0, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&answer_record),
     .answer = answer,
 };

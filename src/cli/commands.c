@@ -37,6 +37,7 @@ const tn_command *const tn_commands[] = {
     &tn_command_list,
     &tn_command_doctor,
     &tn_command_completion,
+    &tn_command_schema,
 };
 /* clang-format on */
 const size_t tn_commands_count = sizeof tn_commands / sizeof *tn_commands;

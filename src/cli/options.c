@@ -258,6 +258,17 @@ static tn_status which_part(const tn_command *command, const char *name, tn_erro
     return status;
 }
 
+tn_status tn_command_part(const tn_command *command, const char *name, const tn_command **part,
+                          tn_error *error) {
+    for (size_t i = 0; i < command->parts; i++)
+        if (strcmp(name, part_name(command->part[i])) == 0) {
+            *part = command->part[i];
+            return TN_OK;
+        }
+    if (command->parts) return which_part(command, name, error);
+    return tn_fail(error, TN_INPUT, "%s has no parts, and so no '%.60s'", command->name, name);
+}
+
 static tn_status answer_request(const tn_command *command, const asking *asked, void *request, int *answer,
                                 tn_error *error) {
     const tn_common *common = request;

@@ -266,9 +266,10 @@ static void put_steps(const void *row, tn_json *json) {
 
 #define COST(key, member, ...)     TN_COLUMN_AS(key, tn_order_flow, cost.member, __VA_ARGS__)
 #define TRAINING(key, member, ...) TN_COLUMN_AS(key, tn_order_flow, training.member, __VA_ARGS__)
-#define PATH                       TN_WRITTEN("path", put_path, NULL)
+#define PATH                       TN_WRITTEN("path", put_path, NULL, .type = "array")
 #define BACKWARD                                                                                             \
-    TN_WRITTEN("backward_path", put_backward, NULL, TN_OPTIONAL, TN_WHEN(tn_order_flow, has_backward))
+    TN_WRITTEN("backward_path", put_backward, NULL, .type = "array", TN_OPTIONAL,                            \
+               TN_WHEN(tn_order_flow, has_backward))
 #define RATIO TN_COLUMN_AS(NULL, tn_order_flow, ratio, "ratio to optimum", TN_FIXED(3))
 #define TREE  TN_COLUMN_AS(NULL, tn_order_flow, expression, "tree")
 
@@ -314,7 +315,7 @@ static const tn_column training_point_columns[] = {
     TN_COLUMN_AS(NULL, tn_order_flow, expression, "forward tree"),
     PATH,
     BACKWARD,
-    TN_WRITTEN("steps", put_steps, NULL),
+    TN_WRITTEN("steps", put_steps, NULL, .type = "array"),
 };
 static const tn_record training_point_record = TN_RECORD(tn_order_flow, training_point_columns);
 

@@ -320,3 +320,36 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
     tn_say("results in %s: front.csv, recommended.csv, sweep.json, sweep.db\n", folder);
     return TN_OK;
 }
+
+static const tn_column undefined_keys[] = {
+    TN_ANSWER_KEY("weight", "string", TN_OPTIONAL),
+    TN_ANSWER_KEY("format", "string", TN_OPTIONAL),
+    TN_ANSWER_KEY("factors", "integer", TN_OPTIONAL),
+    TN_ANSWER_KEY("flow", "string", TN_OPTIONAL),
+    TN_ANSWER_KEY("design", "integer", TN_OPTIONAL),
+    TN_ANSWER_KEY("why", "string", TN_OPTIONAL),
+    TN_ANSWER_KEY("designs", "integer"),
+};
+static const tn_record undefined_record = {.column = undefined_keys,
+                                           .columns = sizeof undefined_keys / sizeof *undefined_keys};
+static const tn_column summary_keys[] = {
+    TN_ANSWER_KEY("space", "string"),
+    TN_ANSWER_KEY("designs", "integer string"),
+    TN_ANSWER_KEY("evaluated", "integer"),
+    TN_ANSWER_KEY("feasible", "integer"),
+    TN_ANSWER_KEY("counted_by", "string"),
+    TN_ANSWER_KEY("rejected", "object"),
+    TN_ANSWER_ROWS("undefined", undefined_record),
+    TN_ANSWER_KEY("front", "integer"),
+    TN_ANSWER_KEY("hypervolume", "number null"),
+    TN_ANSWER_KEY("hypervolume_samples", "integer"),
+    TN_ANSWER_KEY("complete", "string"),
+    TN_ANSWER_KEY("method", "string"),
+    TN_ANSWER_KEY("certificate", "object null"),
+    TN_ANSWER_KEY("exact", "boolean"),
+    TN_ANSWER_KEY("knee", "integer null"),
+    TN_ANSWER_KEY("seconds", "number null"),
+    TN_ANSWER_KEY("designs_per_second", "number null"),
+};
+const tn_record tn_summary_record = {.column = summary_keys,
+                                     .columns = sizeof summary_keys / sizeof *summary_keys};

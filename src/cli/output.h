@@ -33,6 +33,7 @@ void tn_watch_end(tn_watch *watch);
 
 /* What `tenfold sweep` and `tenfold merge` say at their end. */
 
+extern const tn_record tn_summary_record; /* keys of its JSON */
 tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool json, tn_error *error);
 
 /* Says that the result is not of the whole space, where that is so; `aside`: on standard error. */
