@@ -134,10 +134,15 @@ def ranks(weights: Any, budget: Optional[Budget] = None, *, model: Optional[Path
             write_safetensors(file, weights)
         else:
             file = pathlib.Path(weights)
-        if model is None:
-            model = pathlib.Path(folder) / "model.yaml"
-            ask("model", file, out=model, progress=False)
-        return ask("ranks", model, weights=file, budget=budget, progress=progress, **options)
+        try:
+            if model is None:
+                model = pathlib.Path(folder) / "model.yaml"
+                ask("model", file, out=model, progress=False)
+            return ask("ranks", model, weights=file, budget=budget, progress=progress, **options)
+        except InputError as error:
+            if error.file is None or not error.file.startswith(folder):
+                raise
+            raise InputError(error.message, "weights" if isinstance(weights, Mapping) else str(weights)) from None
 
 
 _TYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64", "int32": "I32", "int16": "I16",

@@ -15,7 +15,9 @@
 
 static tn_status copy_text(tn_buffer *text, tn_arena *arena, const char **copy, tn_error *error) {
     tn_status status = text->status;
-    if (status == TN_OK)
+    if (status != TN_OK)
+        tn_fail(error, status, "no memory for a request");
+    else
         status = tn_arena_copy_text(arena, text->data ? text->data : "", text->length, copy, error);
     tn_buffer_free(text);
     return status;

@@ -253,11 +253,34 @@ static void names_are_unambiguous(void **state) {
     assert_string_equal(tn_version(), "0.1.0");
 }
 
+/* Whatever request for memory fails, that is told, nothing is leaked, and the next request is answered. */
+static void memory_runs_out(void **state) {
+    static const char request[] =
+        "{\"command\": \"order\", \"arguments\": [], \"options\": {\"einsum\": \"ab,bc,cd->ad\", "
+        "\"alone\": true, \"sizes\": {\"a\": 4, \"b\": 8, \"c\": 2, \"d\": 16}}}";
+    char *answer;
+    long failures = 0;
+    (void)state;
+    for (;; failures++) {
+        tn_error told = {0};
+        tn_memory_fail_at(failures + 1);
+        tn_status status = tn_ask(request, &answer, &told);
+        tn_memory_fail_at(0);
+        if (status == TN_OK) break;
+        assert_int_equal(status, TN_MEMORY);
+        assert_null(answer);
+        assert_true(told.message[0] != '\0');
+    }
+    assert_true(failures > 10);
+    assert_non_null(strstr(answer, "tenfold.order/1"));
+    tn_answer_free(answer);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_the_programs), cmocka_unit_test(wrong_requests_are_refused),
         cmocka_unit_test(long_work_is_heard),       cmocka_unit_test(threads_ask_at_once),
-        cmocka_unit_test(names_are_unambiguous),
+        cmocka_unit_test(names_are_unambiguous),    cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

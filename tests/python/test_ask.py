@@ -103,6 +103,8 @@ class Commands(unittest.TestCase):
                                progress=False)
         self.assertEqual(answer["schema"], "tenfold.ranks/1")
         self.assertLess(answer["relative_error"], 1e-5)
+        with self.assertRaisesRegex(tenfold.InputError, "^weights: names none of its 1 arrays"):
+            tenfold.ranks({"somewhere": numpy.ones((4, 4))}, "60 %", progress=False)
         with self.assertRaisesRegex(tenfold.InputError, "complex128"):
             tenfold.ranks({"a": numpy.ones(2, complex)}, "60 %")
 
