@@ -40,6 +40,14 @@ install(FILES ${CMAKE_BINARY_DIR}/completion/bash RENAME tenfold
 install(FILES ${CMAKE_BINARY_DIR}/completion/zsh RENAME _tenfold
         DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 
+# What the JSON of each command holds, from its own tables of columns.
+add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/schemas/cost.json
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_BINARY_DIR}/schemas
+    COMMAND tenfold_cli schema -o ${CMAKE_BINARY_DIR}/schemas --quiet > ${CMAKE_BINARY_DIR}/schemas.log
+    DEPENDS tenfold_cli VERBATIM)
+add_custom_target(tenfold_schemas ALL DEPENDS ${CMAKE_BINARY_DIR}/schemas/cost.json)
+install(DIRECTORY ${CMAKE_BINARY_DIR}/schemas DESTINATION ${CMAKE_INSTALL_DATADIR}/tenfold FILES_MATCHING PATTERN "*.json")
+
 # A command's manual page is what docs/man says of it around the names, usage and options of those tables; tenfold.1 is the
 # program's, and a page of one line sends to another's.
 file(GLOB written CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/docs/man ${PROJECT_SOURCE_DIR}/docs/man/*.1)

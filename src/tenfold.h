@@ -16,6 +16,7 @@
  * This header compiles as C17 and as C++. Headers that it doesn't reach are neither installed nor exported.
  *
  * A way in, by what you have:
+ *   a question that a command of the program answers   ask/ask.h: its request as JSON, its answer as JSON
  *   a network or layer       tensor/einsum.h, tensor/weight.h -> flow/search.h, flow/named.h, program/training.h
  *   a model file             model/model.h -> price/price.h (one design), run/validate.h (execute it)
  *   a space file             space/space.h -> results/sweep.h -> results/result.h -> plot/sweep_figures.h
@@ -26,6 +27,7 @@
 #ifndef TENFOLD_H
 #define TENFOLD_H
 
+#include "ask/ask.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"

@@ -16,6 +16,15 @@ typedef struct tn_progress {
     void *user;
 } tn_progress;
 
+/* What may be heard while a command works (ask/ask.h). Members may be NULL. */
+typedef struct tn_listener {
+    /* So many of `what` ("designs") are done; from any thread, one at a time. */
+    void (*progress)(void *user, const char *what, uint64_t done, uint64_t total);
+    /* One line that is no part of the answer, as the program writes on standard error. */
+    void (*note)(void *user, const char *text);
+    void *user;
+} tn_listener;
+
 static inline void tn_progress_report(const tn_progress *progress, uint64_t done, uint64_t total) {
     if (progress && progress->report) progress->report(progress->user, done, total);
 }

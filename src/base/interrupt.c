@@ -1,5 +1,7 @@
 #include "base/interrupt.h"
 
+#include "base/clock.h"
+
 #include <stdatomic.h>
 
 static atomic_bool asked, noticed;
@@ -23,9 +25,19 @@ void tn_interrupt_release(void) {
     held--;
 }
 
+static _Thread_local double due_seconds; /* of the clock; 0: none */
+
+void tn_interrupt_after(double seconds) {
+    due_seconds = seconds > 0 ? tn_clock_seconds() + seconds : 0;
+}
+
+bool tn_interrupt_is_due(void) {
+    return due_seconds > 0 && tn_clock_seconds() >= due_seconds;
+}
+
 /* Who holds it back is ending already, and has noticed. */
 bool tn_interrupted(void) {
-    if (!atomic_load_explicit(&asked, memory_order_relaxed)) return false;
+    if (!atomic_load_explicit(&asked, memory_order_relaxed)) return !held && tn_interrupt_is_due();
     atomic_store_explicit(&noticed, true, memory_order_relaxed);
     return !held;
 }

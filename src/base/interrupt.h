@@ -15,6 +15,12 @@ bool tn_interrupted(void);
 /* True once somebody who asked learned that he is to stop: the work is ending, or was cut short. */
 bool tn_interrupt_noticed(void);
 
+/* A time limit for this thread's work: from so many seconds on, tn_interrupted() is true here, though nobody asked and
+ * nothing counts as noticed. 0: no limit (any more). */
+void tn_interrupt_after(double seconds);
+/* Whether that time is up. */
+bool tn_interrupt_is_due(void);
+
 /* For short work that must end as it does without an interruption, such as writing down what was finished: between
  * the two, tn_interrupted() is false in this thread. They nest. */
 void tn_interrupt_hold(void);

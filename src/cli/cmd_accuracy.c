@@ -233,5 +233,6 @@ const tn_command tn_command_accuracy = {
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&study_record),
     .answer = answer,
 };

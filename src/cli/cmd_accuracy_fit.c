@@ -311,20 +311,18 @@ typedef struct {
     uint64_t passes;
 } prediction;
 
-static const tn_column prediction_columns[] = {
-    TN_COLUMN(prediction, design, "design"),
-    TN_COLUMN_AS("mean", prediction, told.mean, "mean", TN_PERCENT),
-    TN_COLUMN_AS("deviation", prediction, told.deviation, "+-", TN_PERCENT),
-    TN_COLUMN_AS("low", prediction, told.low, "a run: least", TN_PERCENT),
-    TN_COLUMN_AS("high", prediction, told.high, "most", TN_PERCENT),
-    TN_COLUMN_AS("test", prediction, told.test, "test", TN_PERCENT),
-    TN_NAME("basis", prediction, basis, basis_names, "basis"),
-    TN_COLUMN(prediction, seeds, "seeds"),
-    TN_COLUMN(prediction, measured, "measured", TN_PERCENT),
-    TN_COLUMN(prediction, spread, "spread", TN_PERCENT),
-    TN_COLUMN(prediction, command, NULL),
-    TN_COLUMN(prediction, seed_list, NULL),
-};
+#define PREDICTION_COLUMNS                                                                                   \
+    TN_COLUMN(prediction, design, "design"),                                                                 \
+        TN_COLUMN_AS("mean", prediction, told.mean, "mean", TN_PERCENT),                                 \
+        TN_COLUMN_AS("deviation", prediction, told.deviation, "+-", TN_PERCENT),                             \
+        TN_COLUMN_AS("low", prediction, told.low, "a run: least", TN_PERCENT),                               \
+        TN_COLUMN_AS("high", prediction, told.high, "most", TN_PERCENT),                                     \
+        TN_COLUMN_AS("test", prediction, told.test, "test", TN_PERCENT),                                     \
+        TN_NAME("basis", prediction, basis, basis_names, "basis"), TN_COLUMN(prediction, seeds, "seeds"),    \
+        TN_COLUMN(prediction, measured, "measured", TN_PERCENT),                                             \
+        TN_COLUMN(prediction, spread, "spread", TN_PERCENT), TN_COLUMN(prediction, command, NULL),           \
+        TN_COLUMN(prediction, seed_list, NULL)
+static const tn_column prediction_columns[] = {PREDICTION_COLUMNS};
 static const tn_record prediction_record = TN_RECORD(prediction, prediction_columns);
 
 typedef struct {
@@ -499,8 +497,7 @@ static tn_status put_single(const tn_accuracy_table *table, const prediction *th
                    this_prediction->seed_list ? this_prediction->seed_list : "", this_prediction->command);
         return TN_OK;
     }
-    tn_json_begin(&target, &out);
-    tn_json_object(&target);
+    tn_answer_begin(&target, &out);
     tn_record_keys(&prediction_record, this_prediction, &target);
     tn_json_key(&target, "protocol");
     tn_record_json(&protocol_record, how, &target);
@@ -541,6 +538,7 @@ const tn_command tn_accuracy_fit_command = {
     .arguments = {1, 1},
     TN_OPTIONS(fit_options),
     TN_REQUEST(fit_request, NULL),
+    TN_ANSWERS(&fitted_record),
     .answer = answer_fit,
 };
 
@@ -549,6 +547,9 @@ static const tn_option predict_options[] = {
      "of the design; the rest as most rows have it (repeatable)"},
     {"--batch", TN_INTO(predict_request, batch), "FILE.csv", "a design a row, a choice a column"},
 };
+static const tn_column told_columns[] = {PREDICTION_COLUMNS, TN_ANSWER_OBJECT("protocol", protocol_record)};
+static const tn_record told_record = TN_RECORD(prediction, told_columns);
+
 const tn_command tn_accuracy_predict_command = {
     .name = "accuracy predict",
     .summary = "what a design learns, trained or not: mean, deviation, interval of a run",
@@ -556,5 +557,6 @@ const tn_command tn_accuracy_predict_command = {
     .arguments = {1, 1},
     TN_OPTIONS(predict_options),
     TN_REQUEST(predict_request, NULL),
+    TN_ANSWERS(&told_record, &predicted_record),
     .answer = answer_predict,
 };

@@ -465,5 +465,6 @@ const tn_command tn_command_compare = {
     .arguments = {1, MODELS_MOST},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&answer_record, &tn_compared_fronts_record),
     .answer = answer,
 };

@@ -186,10 +186,18 @@ static tn_status answer(void *asked, int *exit_status, tn_error *error) {
     return status;
 }
 
+static const tn_column scripts_keys[] = {
+    TN_ANSWER_LIST("bash", "string", TN_OPTIONAL),
+    TN_ANSWER_LIST("zsh", "string", TN_OPTIONAL),
+};
+static const tn_record scripts_record = {.column = scripts_keys,
+                                         .columns = sizeof scripts_keys / sizeof *scripts_keys};
+
 const tn_command tn_command_completion = {
     .name = "completion",
     .summary = "print the completion script of a shell, bash or zsh",
     .usage = "bash|zsh",
     .arguments = {1, 1},
+    TN_ANSWERS(&scripts_record),
     .answer = answer,
 };

@@ -520,5 +520,6 @@ const tn_command tn_command_cost = {
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, NULL),
+    TN_ANSWERS(&tn_cost_record),
     .answer = answer,
 };

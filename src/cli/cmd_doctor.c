@@ -208,5 +208,6 @@ const tn_command tn_command_doctor = {
     .name = "doctor",
     .summary = "which outside programs and libraries are there, what for, and what to do without",
     .usage = "",
+    TN_ANSWERS(&answer_record),
     .answer = answer,
 };

@@ -259,6 +259,12 @@ static const tn_option options[] = {
     {"-o", TN_INTO(request, folder), "OUT", "folder for design.json, design.h, memories.h and paths.json"},
 };
 
+static const tn_column files_keys[] = {
+    TN_ANSWER_LIST("files", "string"),
+};
+static const tn_record files_record = {.column = files_keys,
+                                       .columns = sizeof files_keys / sizeof *files_keys};
+
 const tn_command tn_command_export = {
     .name = "export",
     .summary = "hand over a design: arrays, memories and operations as JSON and C, HLS pragmas, paths",
@@ -267,5 +273,6 @@ const tn_command tn_command_export = {
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, NULL),
+    TN_ANSWERS(&files_record),
     .answer = answer,
 };

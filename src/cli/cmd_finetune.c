@@ -163,6 +163,7 @@ const tn_command tn_finetune_count_command = {
     .arguments = {1, 1},
     TN_OPTIONS(count_options),
     TN_REQUEST(count_request, NULL),
+    TN_ANSWERS(&count_record),
     .answer = answer_count,
 };
 
@@ -535,6 +536,7 @@ const tn_command tn_finetune_batch_command = {
     .arguments = {1, 1},
     TN_OPTIONS(batch_options),
     TN_REQUEST(batch_request, &batch_defaults),
+    TN_ANSWERS(&batch_record),
     .answer = answer_batch,
 };
 

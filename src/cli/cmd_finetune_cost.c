@@ -368,5 +368,6 @@ const tn_command tn_finetune_cost_command = {
     .arguments = {0, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&answer_record),
     .answer = answer,
 };

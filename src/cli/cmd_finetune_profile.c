@@ -237,5 +237,6 @@ const tn_command tn_finetune_profile_command = {
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&answer_record),
     .answer = answer,
 };

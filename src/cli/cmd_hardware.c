@@ -508,29 +508,27 @@ static tn_status make_options(const tn_question *q, tn_arena *arena, tn_option *
 }
 
 /* A question is a command with its own name, usage and options. */
-static tn_status run_question(const tn_question *q, tn_arena *arena, int argc, char **argv, int *answer,
-                              tn_error *error) {
-    tn_option option[TN_PARAMETERS_MOST + OWN_OPTIONS + PLAY_OPTIONS];
+static tn_status make_command(const tn_question *q, tn_arena *arena, tn_command *own, tn_error *error) {
+    tn_option *option;
     request *fresh;
-    tn_command own = {.name = "hardware",
-                      .summary = q->summary,
-                      .option = option,
-                      .arguments = {0, is_played(q)},
-                      .options = q->parameters + OWN_OPTIONS + (is_played(q) ? PLAY_OPTIONS : 0),
-                      .request_size = sizeof *fresh,
-                      .answer = answer_question,
-                      .explain = print_long_choices};
+    TN_TRY(TN_NEW(arena, TN_PARAMETERS_MOST + OWN_OPTIONS + PLAY_OPTIONS, &option, error));
     TN_TRY(TN_NEW(arena, 1, &fresh, error));
     fresh->question = q;
-    own.defaults = fresh;
+    *own = (tn_command){.name = "hardware",
+                        .summary = q->summary,
+                        .option = option,
+                        .arguments = {0, is_played(q)},
+                        .options = q->parameters + OWN_OPTIONS + (is_played(q) ? PLAY_OPTIONS : 0),
+                        TN_REQUEST(request, fresh),
+                        .answer = answer_question,
+                        .explain = print_long_choices};
     TN_TRY(tn_arena_format(
-        arena, &own.usage, error, "%s [--device D] OPTIONS\n%s [--device D] [OPTIONS] --batch FILE.csv%s",
+        arena, &own->usage, error, "%s [--device D] OPTIONS\n%s [--device D] [OPTIONS] --batch FILE.csv%s",
         q->name, q->name,
         is_played(q) ? "\narray --dataflow NAME --rows N --cols N --execute A.npy B.npy -o "
                        "C.npy [--pass PASS]"
                      : ""));
-    TN_TRY(make_options(q, arena, option, error));
-    return tn_command_run(&own, argc, argv, answer, error);
+    return make_options(q, arena, option, error);
 }
 
 /* Without a question. */
@@ -547,12 +545,19 @@ static void list_questions(const void *asked) {
         tn_say("  %-10s %s\n", tn_questions[i]->name, tn_questions[i]->summary);
 }
 
-static tn_status dispatch(tn_arena *arena, int argc, char **argv, int *answer, tn_error *error) {
+static tn_status find(tn_arena *arena, const char *name, tn_command *found, tn_error *error) {
     const tn_question *question;
     tn_question_kernel_prepare();
-    TN_TRY(find_question(argv[0], &question, error));
-    return run_question(question, arena, argc, argv, answer, error);
+    TN_TRY(find_question(name, &question, error));
+    return make_command(question, arena, found, error);
 }
+
+/* What was asked and what is answered have keys of their names beside it. */
+static const tn_column asked_keys[] = {TN_ANSWER_KEY("question", "string"),
+                                       TN_ANSWER_KEY("device", "string", TN_OPTIONAL),
+                                       TN_ANSWER_LIST("rows", "object", TN_OPTIONAL)};
+static const tn_record asked_record = {.column = asked_keys,
+                                       .columns = sizeof asked_keys / sizeof *asked_keys};
 
 const tn_command tn_command_hardware = {
     .name = "hardware",
@@ -560,7 +565,8 @@ const tn_command tn_command_hardware = {
     .usage = "memory|layout|layer|multiply|array|training|dot|loop|kernel [--device D] OPTIONS\n"
              "QUESTION [--device D] --batch FILE.csv\n"
              "array --dataflow D --rows R --cols C --execute A.npy B.npy -o C.npy [--pass P]",
+    TN_ANSWERS(&asked_record),
     .answer = answer_none,
     .explain = list_questions,
-    .dispatch = dispatch,
+    .find = find,
 };

@@ -159,10 +159,20 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
     return tn_output_names(what, names, count, common->json, error);
 }
 
+static const tn_column names_keys[] = {
+    TN_ANSWER_LIST("models", "string", TN_OPTIONAL), TN_ANSWER_LIST("devices", "string", TN_OPTIONAL),
+    TN_ANSWER_LIST("spaces", "string", TN_OPTIONAL), TN_ANSWER_LIST("flows", "string", TN_OPTIONAL),
+    TN_ANSWER_KEY("table", "string", TN_OPTIONAL), /* of GPUs */
+    TN_ANSWER_LIST("gpus", "object", TN_OPTIONAL),
+};
+static const tn_record names_record = {.column = names_keys,
+                                       .columns = sizeof names_keys / sizeof *names_keys};
+
 const tn_command tn_command_list = {
     .name = "list",
     .summary = "list what can be named: models, devices, spaces, flows, formats, techniques, gpus",
     .usage = "models|devices|spaces|flows|formats|techniques|gpus",
     .arguments = {1, 1},
+    TN_ANSWERS(&names_record, &technique_list_record, &format_list_record),
     .answer = answer,
 };

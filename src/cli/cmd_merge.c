@@ -22,9 +22,8 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
                             &missing, error));
     *answer = summary.feasible && !missing ? 0 : 1;
     if (missing)
-        fprintf(stderr,
-                "tenfold: %s: not the whole sweep: %s missing or unfinished; merge all of them into another "
-                "folder\n",
+        tn_note("tenfold: %s: not the whole sweep: %s missing or unfinished; merge all of them into another "
+                "folder",
                 r->folder, missing);
     return tn_print_summary(&summary, r->folder, common->json, error);
 }
@@ -40,5 +39,6 @@ const tn_command tn_command_merge = {
     .arguments = {1, MOST_PARTS},
     TN_OPTIONS(options),
     TN_REQUEST(request, NULL),
+    TN_ANSWERS(&tn_summary_record),
     .answer = answer,
 };

@@ -240,5 +240,6 @@ const tn_command tn_command_model = {
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&told_record),
     .answer = answer,
 };

@@ -11,6 +11,7 @@
 #include "tensor/einsum.h"
 #include "tensor/folding.h"
 #include "tensor/network_file.h"
+#include "text/number.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +23,9 @@ enum { EFFORT_MOST = 1000000 };
 typedef struct request {
     tn_common common;
     const char *layer, *einsum, *sizes, *file, *batch; /* what to search */
-    const char *outer, *objective, *plot;
+    const char *outer, *objective, *plot, *rates;
+    double limit_seconds;
+    bool alone;
     uint64_t max_live, seed, effort, micro_batches;
     bool every_tree, training, no_input_gradient;
 } request;
@@ -40,6 +43,47 @@ static tn_status one_of(const char *option, const char *given, const char *const
                    tn_suggestion(given, names, count, told, sizeof told));
 }
 
+/* Three numbers above zero, set apart by commas. */
+static tn_status read_rates(const request *asked, tn_order *order, tn_error *error) {
+    double rate[3];
+    const char *rest = asked->rates;
+    bool is_timed = order->objective == TN_ORDER_TIME;
+    if (!rest && !is_timed) return TN_OK;
+    if (!rest || !is_timed)
+        return tn_fail(error, TN_INPUT,
+                       "--objective time and --rates go together; rates are those of a machine: "
+                       "multiply-adds a second, elements a second, seconds a merge");
+    for (int i = 0; i < 3; i++) {
+        char text[64];
+        size_t length = strcspn(rest, ",");
+        snprintf(text, sizeof text, "%.*s", length < sizeof text ? (int)length : 0, rest);
+        bool is_last = rest[length] == '\0';
+        if (tn_read_real(text, &rate[i]) != TN_NUMBER_OK || rate[i] <= 0 || is_last != (i == 2))
+            return tn_fail(error, TN_INPUT,
+                           "--rates takes three numbers above 0, such as 5e10,1e9,1e-5, not '%.100s'",
+                           asked->rates);
+        rest += length + !is_last;
+    }
+    order->rates = (tn_order_rates){rate[0], rate[1], rate[2]};
+    return TN_OK;
+}
+
+static tn_status check_limits(const request *asked, const tn_order *order, tn_error *error) {
+    if (!(asked->limit_seconds >= 0 && asked->limit_seconds <= 1e6))
+        return tn_fail(error, TN_INPUT, "--time takes seconds from 0 (no limit) to 1e6");
+    if (asked->training && (asked->limit_seconds > 0 || asked->alone || order->objective == TN_ORDER_TIME))
+        return tn_fail(error, TN_INPUT, "--training does not go with %s",
+                       asked->limit_seconds > 0 ? "--time"
+                       : asked->alone           ? "--alone"
+                                                : "--objective time");
+    if (asked->alone && (order->objective == TN_ORDER_FRONT || asked->every_tree))
+        return tn_fail(error, TN_INPUT, "--alone gives the optimum only; leave out %s",
+                       asked->every_tree ? "--all" : "--objective front");
+    if (order->objective == TN_ORDER_TIME && asked->max_live)
+        return tn_fail(error, TN_INPUT, "--max-live does not go with --objective time");
+    return TN_OK;
+}
+
 static tn_status read_choices(const request *asked, tn_order *order, tn_error *error) {
     static const char *const yes_no[] = {"yes", "no", NULL};
     uint32_t place = 0;
@@ -53,11 +97,14 @@ static tn_status read_choices(const request *asked, tn_order *order, tn_error *e
         return tn_fail(error, TN_INPUT, "--effort is %" PRIu64 "; it must be 1 to %d", asked->effort,
                        EFFORT_MOST);
     order->search.effort = (uint32_t)asked->effort;
+    TN_TRY(read_rates(asked, order, error));
+    order->limit_seconds = asked->limit_seconds;
+    order->alone = asked->alone;
     order->every_tree = asked->every_tree;
     order->training = asked->training;
     order->micro_batches = asked->micro_batches;
     order->no_input_gradient = asked->no_input_gradient;
-    return TN_OK;
+    return check_limits(asked, order, error);
 }
 
 /* What --training does not go with, and what goes with it alone. */
@@ -174,7 +221,12 @@ static const tn_option options[] = {
     {"--batch", TN_INTO(request, batch), "FILE",
      "a CSV of networks: columns name, einsum, sizes (a JSON object)"},
     {"--objective", TN_INTO(request, objective), "GOAL",
-     "macs, live (least peak live elements) or front (of both); default macs"},
+     "macs, live (least peak live elements), front (of both) or time (with --rates); default macs"},
+    {"--rates", TN_INTO(request, rates), "M,E,S",
+     "of a machine, for --objective time: multiply-adds a second, elements a second, seconds a merge"},
+    {"--time", TN_INTO(request, limit_seconds), "SECONDS",
+     "the best tree found in that time, where none is proven sooner; default: by --effort"},
+    {"--alone", TN_INTO(request, alone), NULL, "the optimum alone, without named flows and front"},
     {"--max-live", TN_INTO(request, max_live), "ELEMENTS",
      "only trees whose peak of live elements is within this"},
     {"--outer", TN_INTO(request, outer), "yes|no",
@@ -193,6 +245,22 @@ static const tn_option options[] = {
     {"--seed", TN_INTO(request, seed), "S", "seed of the search of networks too large to prove; default 1"},
 };
 
+static const tn_column batch_row_keys[] = {
+    TN_ANSWER_KEY("macs", "integer", TN_OPTIONAL),
+    TN_ANSWER_KEY("largest_intermediate", "integer", TN_OPTIONAL),
+    TN_ANSWER_KEY("found", "boolean"),
+    TN_ANSWER_KEY("exact", "boolean"),
+    TN_ANSWER_KEY("lower_bound", "integer"),
+    TN_ANSWER_KEY("seconds", "number"),
+};
+static const tn_record batch_row_record = {.column = batch_row_keys,
+                                           .columns = sizeof batch_row_keys / sizeof *batch_row_keys};
+static const tn_column batch_keys[] = {
+    TN_ANSWER_ROWS("rows", batch_row_record),
+};
+static const tn_record batch_record = {.column = batch_keys,
+                                       .columns = sizeof batch_keys / sizeof *batch_keys};
+
 const tn_command tn_command_order = {
     .name = "order",
     .summary = "find the cheapest contraction flows of one layer or network",
@@ -201,5 +269,6 @@ const tn_command tn_command_order = {
     .arguments = {0, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&tn_order_record, &batch_record),
     .answer = answer,
 };

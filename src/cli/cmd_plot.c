@@ -238,8 +238,7 @@ static tn_status draw_points(request *asked, const tn_result *result, tn_figure_
                                   .style = style};
     TN_TRY(plot_designs(result, &plot, &asked->common.arena, &path, answer, error));
     if (!path && !asked->common.quiet)
-        fprintf(stderr, "no design %sis left to draw, whose values are known\n",
-                asked->where ? "of --where " : "");
+        tn_note("no design %sis left to draw, whose values are known", asked->where ? "of --where " : "");
     return tn_output_names("figures", &path, path != NULL, asked->common.json, error);
 }
 
@@ -307,6 +306,12 @@ static const tn_option options[] = {
     {"-o", TN_INTO(request, out), "PATH", "figure to write, without its ending; default DIR/figures/Y-by-X"},
 };
 
+static const tn_column figures_keys[] = {
+    TN_ANSWER_LIST("figures", "string"),
+};
+static const tn_record figures_record = {.column = figures_keys,
+                                         .columns = sizeof figures_keys / sizeof *figures_keys};
+
 const tn_command tn_command_plot = {
     .name = "plot",
     .summary = "draw the figures of a sweep, or its designs by two quantities",
@@ -317,5 +322,6 @@ const tn_command tn_command_plot = {
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&figures_record),
     .answer = answer,
 };

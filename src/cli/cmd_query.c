@@ -107,8 +107,7 @@ static void put_value(const view *window, const tn_design_column *column, const 
 static tn_status print_json(const view *window, bool all, const tn_query_answer *found, tn_error *error) {
     tn_buffer out = {0}, value = {0};
     tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, &out);
     tn_json_put_text(&json, "space", window->space->name);
     tn_json_put_text(&json, "where", window->where);
     tn_json_put_text(&json, "of", all ? "all" : "front");
@@ -168,7 +167,7 @@ static tn_status print_table(const view *window, bool all, const tn_query_answer
 static tn_status say_none(const request *asked, const view *window, const tn_query_answer *found) {
     char text[32];
     if (!asked->common.quiet)
-        fprintf(stderr, "none of the %s %s fulfils: %s\n", tn_count_text(found->asked, text),
+        tn_note("none of the %s %s fulfils: %s", tn_count_text(found->asked, text),
                 asked->all ? "designs that were kept" : "designs of the front",
                 window->where ? window->where : "nothing is asked");
     return TN_OK;
@@ -218,6 +217,14 @@ static const tn_option options[] = {
     {"--csv", TN_INTO(request, csv), NULL, "print CSV"},
 };
 
+static const tn_column answer_keys[] = {
+    TN_ANSWER_KEY("space", "string"),    TN_ANSWER_KEY("where", "string null"),
+    TN_ANSWER_KEY("of", "string"),       TN_ANSWER_KEY("designs", "integer"),
+    TN_ANSWER_KEY("matched", "integer"), TN_ANSWER_LIST("rows", "object"),
+};
+static const tn_record answer_record = {.column = answer_keys,
+                                        .columns = sizeof answer_keys / sizeof *answer_keys};
+
 const tn_command tn_command_query = {
     .name = "query",
     .summary = "list the designs of a sweep that fulfil a condition",
@@ -225,5 +232,6 @@ const tn_command tn_command_query = {
     .arguments = {1, 2},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&answer_record),
     .answer = answer,
 };

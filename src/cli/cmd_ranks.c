@@ -167,5 +167,6 @@ const tn_command tn_command_ranks = {
     .arguments = {0, 1},
     TN_OPTIONS(options),
     TN_REQUEST(tn_ranks_asked, &defaults),
+    TN_ANSWERS(&tn_ranks_solution_record, &tn_ranks_matrix_record),
     .answer = answer,
 };

@@ -383,8 +383,7 @@ static tn_status print_json(const tn_result *result, const tn_explanation *why, 
     const tn_result_row *row = &result->recommended[0];
     double share[TN_RESOURCES];
     tn_resource tightest = shares(result, row, share);
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, &out);
     tn_json_put_text(&json, "space", result->space->name);
     tn_json_put_text(&json, "complete", tn_completion_names[result->completion]);
     tn_json_put_count(&json, "evaluated", result->evaluated);
@@ -472,6 +471,27 @@ static const tn_option options[] = {
      "list the front thinned: each design has a listed one at most this share worse in anything"},
 };
 
+/* Every quantity of the design has a key of its name beside them. */
+static const tn_column answer_keys[] = {
+    TN_ANSWER_KEY("space", "string"),
+    TN_ANSWER_KEY("complete", "string"),
+    TN_ANSWER_KEY("evaluated", "integer"),
+    TN_ANSWER_KEY("design", "integer"),
+    TN_ANSWER_KEY("choices", "object"),
+    TN_ANSWER_KEY("accuracy", "object null"),
+    TN_ANSWER_KEY("unlearned", "string null"),
+    TN_ANSWER_KEY("probability", "number null"),
+    TN_ANSWER_KEY("settled", "object null"),
+    TN_ANSWER_KEY("slowest_kernel", "string"),
+    TN_ANSWER_KEY("slowest_kernel_share", "number null"),
+    TN_ANSWER_KEY("tightest_resource", "string"),
+    TN_ANSWER_KEY("tightest_resource_share", "number null"),
+    TN_ANSWER_INLINE(tn_grounds_record),
+    TN_ANSWER_ROWS("memories", tn_cost_memory_record),
+};
+static const tn_record answer_record = {.column = answer_keys,
+                                        .columns = sizeof answer_keys / sizeof *answer_keys};
+
 const tn_command tn_command_recommend = {
     .name = "recommend",
     .summary = "say in plain words which design of a sweep to build, and why",
@@ -479,5 +499,6 @@ const tn_command tn_command_recommend = {
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&answer_record, &tn_recommend_misses_record),
     .answer = answer,
 };

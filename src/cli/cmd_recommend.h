@@ -77,6 +77,7 @@ typedef struct tn_grounds {
 extern const tn_record tn_grounds_record; /* its keys, for JSON */
 
 /* The nearest misses of a folder without a feasible design, and what would mend them. */
+extern const tn_record tn_recommend_misses_record;
 tn_status tn_recommend_misses(const tn_result *result, bool json, tn_arena *arena, tn_error *error);
 
 #endif

@@ -40,6 +40,12 @@ static const tn_option options[] = {
      "the page to write; default DIR/report.html, of another design DIR/report-ID.html"},
 };
 
+static const tn_column reports_keys[] = {
+    TN_ANSWER_LIST("reports", "string"),
+};
+static const tn_record reports_record = {.column = reports_keys,
+                                         .columns = sizeof reports_keys / sizeof *reports_keys};
+
 const tn_command tn_command_report = {
     .name = "report",
     .summary = "write a sweep as one page of HTML to look through, send and print",
@@ -47,5 +53,6 @@ const tn_command tn_command_report = {
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, NULL),
+    TN_ANSWERS(&reports_record),
     .answer = answer,
 };

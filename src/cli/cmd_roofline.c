@@ -95,8 +95,7 @@ static tn_status answer_one(request *r, tn_error *error) {
     if (r->common.json) {
         tn_buffer out = {0};
         tn_json json;
-        tn_json_begin(&json, &out);
-        tn_json_object(&json);
+        tn_answer_begin(&json, &out);
         tn_json_put_text(&json, "device", r->roofline->name);
         tn_json_put_text(&json, "time", r->time_name);
         tn_record_keys(&one_record, &row, &json);
@@ -251,11 +250,11 @@ static tn_status print_batch(const request *r, const batch *b, tn_error *error) 
         tn_csv_line(&out);
     }
     for (size_t i = 0; i < b->unverifieds && !r->common.quiet; i++)
-        fprintf(stderr, "%s %s: unverified: %s\n", b->unverified[i].precision, r->time_name,
+        tn_note("%s %s: unverified: %s", b->unverified[i].precision, r->time_name,
                 b->unverified[i].unverified);
     for (size_t i = 0; b->is_measured && i < b->precisions && !r->common.quiet; i++)
-        fprintf(stderr, "%s %s: median relative error %.1f %% over %zu rows\n", b->note[i].precision,
-                r->time_name, 100 * b->note[i].median_error, b->note[i].rows);
+        tn_note("%s %s: median relative error %.1f %% over %zu rows", b->note[i].precision, r->time_name,
+                100 * b->note[i].median_error, b->note[i].rows);
     return tn_output(&out, error);
 }
 
@@ -297,6 +296,11 @@ static const tn_option options[] = {
 };
 static const tn_command *const parts[] = {&tn_roofline_fit_command, &tn_roofline_step_command};
 
+static const tn_column one_answer_columns[] = {
+    TN_ANSWER_KEY("device", "string"), TN_ANSWER_KEY("time", "string"), PRODUCT_COLUMNS,
+    TN_COLUMN(product_row, TFLOPS, "rate", .unit = "TFLOPS"), TN_ANSWER_KEY("unverified", "string null")};
+static const tn_record one_answer_record = TN_RECORD(product_row, one_answer_columns);
+
 const tn_command tn_command_roofline = {
     .name = "roofline",
     .summary = "time of products and training steps on a GPU or CPU, and the fit of its law",
@@ -306,6 +310,7 @@ const tn_command tn_command_roofline = {
              "step MODEL --device D [--kernels N] [--plot FILE]",
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&one_answer_record, &batch_record),
     .answer = answer,
     TN_PARTS(parts),
 };
@@ -507,5 +512,6 @@ const tn_command tn_roofline_step_command = {
     .arguments = {1, 1},
     TN_OPTIONS(cmd_roofline_step_options),
     TN_REQUEST(cmd_roofline_step_request, &cmd_roofline_step_defaults),
+    TN_ANSWERS(&answer_record),
     .answer = cmd_roofline_step_answer,
 };

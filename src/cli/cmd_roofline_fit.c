@@ -169,8 +169,7 @@ static void put_json_law(tn_json *json, const request *r, size_t i, double media
 static tn_status print_json(request *r, tn_error *error) {
     tn_buffer out = {0};
     tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, &out);
     tn_json_put_text(&json, "device", r->device->name);
     tn_json_put_count(&json, "seed", r->options.seed);
     if (r->data_file) {
@@ -278,6 +277,44 @@ static const tn_option options[] = {
     {"-o", TN_INTO(request, output), "FILE.yaml", "device file that inherits DEVICE, with what was fitted"},
 };
 
+static const tn_column held_out_keys[] = {
+    TN_ANSWER_KEY("held_out", "string"),
+    TN_ANSWER_KEY("median", "number null"),
+};
+static const tn_record held_out_record = {.column = held_out_keys,
+                                          .columns = sizeof held_out_keys / sizeof *held_out_keys};
+static const tn_column law_keys[] = {
+    TN_ANSWER_KEY("dtype", "string"),
+    TN_ANSWER_KEY("time", "string"),
+    TN_ANSWER_KEY("rows", "integer"),
+    TN_ANSWER_KEY("tile", "integer", TN_OPTIONAL),
+    TN_ANSWER_KEY("split_depth", "integer", TN_OPTIONAL),
+    TN_ANSWER_KEY("launch_us", "number null", TN_OPTIONAL),
+    TN_ANSWER_KEY("vector_launch", "number null", TN_OPTIONAL),
+    TN_ANSWER_KEY("misaligned_launch", "number null", TN_OPTIONAL),
+    TN_ANSWER_KEY("pipeline_us", "number null", TN_OPTIONAL),
+    TN_ANSWER_KEY("compute_efficiency", "number null", TN_OPTIONAL),
+    TN_ANSWER_KEY("misaligned_compute", "number null", TN_OPTIONAL),
+    TN_ANSWER_KEY("cache_gain", "number null", TN_OPTIONAL),
+    TN_ANSWER_KEY("host_us", "number null", TN_OPTIONAL),
+    TN_ANSWER_KEY("misaligned_host", "number null", TN_OPTIONAL),
+    TN_ANSWER_KEY("gap_us", "number null", TN_OPTIONAL),
+    TN_ANSWER_KEY("median_error_on_fitted_rows", "number null"),
+    TN_ANSWER_ROWS("median_error_on_held_out_rows", held_out_record),
+};
+static const tn_record law_record = {.column = law_keys, .columns = sizeof law_keys / sizeof *law_keys};
+static const tn_column answer_keys[] = {
+    TN_ANSWER_KEY("device", "string"),
+    TN_ANSWER_KEY("seed", "integer"),
+    TN_ANSWER_KEY("data", "string", TN_OPTIONAL),
+    TN_ANSWER_ROWS("laws", law_record, TN_OPTIONAL),
+    TN_ANSWER_KEY("host_us_per_kernel", "number null", TN_OPTIONAL),
+    TN_ANSWER_KEY("worst_ratio", "number null", TN_OPTIONAL),
+    TN_ANSWER_KEY("step_power_W", "number null", TN_OPTIONAL),
+};
+static const tn_record answer_record = {.column = answer_keys,
+                                        .columns = sizeof answer_keys / sizeof *answer_keys};
+
 const tn_command tn_roofline_fit_command = {
     .name = "roofline fit",
     .summary = "fits the laws of a roofline device to measured products, its host to measured steps",
@@ -285,5 +322,6 @@ const tn_command tn_roofline_fit_command = {
     .arguments = {0, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&answer_record),
     .answer = answer,
 };

@@ -111,8 +111,9 @@ static tn_status write_report(const request *asked, const tn_rtl_answer *answer,
     char path[4096];
     if (snprintf(path, sizeof path, "%s/report.json", asked->folder) >= (int)sizeof path)
         return tn_fail(error, TN_INPUT, "-o %s: the path is too long", asked->folder);
-    tn_json_begin(&json, &text);
-    tn_record_json(&answer_record, answer, &json);
+    tn_answer_begin(&json, &text);
+    tn_record_keys(&answer_record, answer, &json);
+    tn_json_end(&json);
     tn_status status = text.status;
     if (status == TN_OK) status = tn_file_write(path, text.data, text.length, error);
     tn_buffer_free(&text);
@@ -203,5 +204,6 @@ const tn_command tn_command_rtl = {
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&answer_record),
     .answer = answer,
 };

@@ -278,5 +278,6 @@ const tn_command tn_command_slurm = {
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&answer_record),
     .answer = answer,
 };

@@ -59,7 +59,7 @@ static void put_size(const void *space, tn_json *json) {
 
 static const tn_column space_columns[] = {
     TN_COLUMN_AS("space", tn_space, name, NULL),
-    TN_WRITTEN("designs", put_size, NULL),
+    TN_WRITTEN("designs", put_size, NULL, .type = "integer string"),
 };
 static const tn_record space_record = TN_RECORD(tn_space, space_columns);
 
@@ -177,5 +177,6 @@ const tn_command tn_command_sweep = {
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&tn_summary_record, &space_record),
     .answer = answer,
 };

@@ -137,6 +137,7 @@ const tn_command tn_command_technique_quantise = {
     .arguments = {2, 2},
     TN_OPTIONS(options),
     TN_REQUEST(technique_quantise_request, &defaults),
+    TN_ANSWERS(&record),
     .answer = answer,
 };
 
@@ -309,22 +310,24 @@ static tn_status make_options(const tn_schema *keys, tn_arena *arena, tn_option 
 }
 
 /* A technique is a command with its own name, usage and options. */
-static tn_status run_technique(const tn_technique *technique, tn_arena *arena, int argc, char **argv,
-                               int *answer, tn_error *error) {
-    tn_option option[TN_TECHNIQUE_KEYS_MOST + 1];
-    const request fresh = {.technique = technique};
-    tn_command own = {.name = "technique",
-                      .summary = technique->summary,
-                      .option = option,
-                      .options = technique->keys.count + 1,
-                      TN_REQUEST(request, &fresh),
-                      .answer = answer_technique,
-                      .explain = print_source};
-    TN_TRY(tn_arena_format(arena, &own.usage, error,
+static tn_status make_command(const tn_technique *technique, tn_arena *arena, tn_command *own,
+                              tn_error *error) {
+    tn_option *option;
+    request *fresh;
+    TN_TRY(TN_NEW(arena, technique->keys.count + 1, &option, error));
+    TN_TRY(TN_NEW(arena, 1, &fresh, error));
+    fresh->technique = technique;
+    *own = (tn_command){.name = "technique",
+                        .summary = technique->summary,
+                        .option = option,
+                        .options = technique->keys.count + 1,
+                        TN_REQUEST(request, fresh),
+                        .answer = answer_technique,
+                        .explain = print_source};
+    TN_TRY(tn_arena_format(arena, &own->usage, error,
                            "%s --KEY VALUE...\n%s [--KEY VALUE]... --batch FILE.csv", technique->name,
                            technique->name));
-    TN_TRY(make_options(&technique->keys, arena, option, error));
-    return tn_command_run(&own, argc, argv, answer, error);
+    return make_options(&technique->keys, arena, option, error);
 }
 
 /* Without a technique. */
@@ -341,20 +344,29 @@ static void list_techniques(const void *asked) {
     tn_say("  %-15s %s\n", QUANTISE, tn_command_technique_quantise.summary);
 }
 
-static tn_status dispatch(tn_arena *arena, int argc, char **argv, int *answer, tn_error *error) {
+static tn_status find(tn_arena *arena, const char *name, tn_command *found, tn_error *error) {
     const tn_technique *technique;
-    if (strcmp(argv[0], QUANTISE) == 0)
-        return tn_command_run(&tn_command_technique_quantise, argc, argv, answer, error);
-    TN_TRY(find_technique(argv[0], &technique, error));
-    return run_technique(technique, arena, argc, argv, answer, error);
+    if (strcmp(name, QUANTISE) == 0) {
+        *found = tn_command_technique_quantise;
+        return TN_OK;
+    }
+    TN_TRY(find_technique(name, &technique, error));
+    return make_command(technique, arena, found, error);
 }
+
+/* What was asked and what is answered have keys of their names beside it. */
+static const tn_column asked_keys[] = {TN_ANSWER_KEY("technique", "string"),
+                                       TN_ANSWER_LIST("rows", "object", TN_OPTIONAL)};
+static const tn_record asked_record = {.column = asked_keys,
+                                       .columns = sizeof asked_keys / sizeof *asked_keys};
 
 const tn_command tn_command_technique = {
     .name = "technique",
     .summary = "ask a technique's formula one question, or one a row of a table",
     .usage = "NAME --KEY VALUE...\nNAME [--KEY VALUE]... --batch FILE.csv\n"
              "quantise --format FORMAT IN.npy OUT.npy",
+    TN_ANSWERS(&asked_record, &record),
     .answer = answer_none,
     .explain = list_techniques,
-    .dispatch = dispatch,
+    .find = find,
 };

@@ -374,13 +374,12 @@ static tn_status run_training(const request *asked, int *status_answer, tn_error
         tn_target_load(asked->target, asked->point, asked->device, NULL, &asked->set, &arena, &target, error);
     if (status == TN_OK) status = train(asked, &target, &arena, &answer, error);
     if (status == TN_OK && answer.result.diverged) {
-        fprintf(stderr, "tenfold: %s\n", answer.result.diverged);
+        tn_note("tenfold: %s", answer.result.diverged);
         *status_answer = 1;
     } else if (status == TN_OK) {
         *status_answer = counts_agree(&answer.result) && !answer.result.collapsed ? 0 : 1;
         status = print_training(asked, &answer, error);
-        if (status == TN_OK && answer.result.collapsed)
-            fprintf(stderr, "tenfold: %s\n", answer.result.collapsed);
+        if (status == TN_OK && answer.result.collapsed) tn_note("tenfold: %s", answer.result.collapsed);
     }
     tn_target_free(&target);
     tn_arena_free(&arena);
@@ -532,5 +531,6 @@ const tn_command tn_command_train = {
     .arguments = {0, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&answer_record, &evaluation_record, &case_record, &generated_record),
     .answer = answer,
 };

@@ -204,8 +204,7 @@ static const tn_record array_record = TN_RECORD(tn_array_info, array_columns);
 static tn_status print_json(const request *asked, const answer_data *found, tn_error *error) {
     tn_buffer out = {0};
     tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, &out);
     if (found->arrays) {
         tn_json_key(&json, "arrays");
         tn_json_array(&json);
@@ -305,6 +304,15 @@ static const tn_option options[] = {
     {"--seed", TN_INTO(request, seed), "N", "of drawn values (1)"},
 };
 
+static const tn_column answer_keys[] = {
+    TN_ANSWER_ROWS("arrays", array_record, TN_OPTIONAL),
+    TN_ANSWER_KEY("seed", "integer", TN_OPTIONAL),
+    TN_ANSWER_ROWS("checks", check_record),
+    TN_ANSWER_KEY("ok", "boolean"),
+};
+static const tn_record answer_record = {.column = answer_keys,
+                                        .columns = sizeof answer_keys / sizeof *answer_keys};
+
 const tn_command tn_command_validate = {
     .name = "validate",
     .summary = "execute flows on this CPU: results, gradients, work and memory against the prediction",
@@ -314,5 +322,6 @@ const tn_command tn_command_validate = {
     .arguments = {0, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),
+    TN_ANSWERS(&answer_record),
     .answer = answer,
 };

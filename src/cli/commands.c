@@ -1,5 +1,9 @@
 #include "cli/commands.h"
 
+#include "base/name_index.h"
+
+#include <string.h>
+
 /* Commands of the satellites (docs/README.md) stand where the build has them. */
 #ifdef TENFOLD_SATELLITES
 #define SATELLITE(command) &command,
@@ -33,6 +37,20 @@ const tn_command *const tn_commands[] = {
     &tn_command_list,
     &tn_command_doctor,
     &tn_command_completion,
+    &tn_command_schema,
 };
 /* clang-format on */
 const size_t tn_commands_count = sizeof tn_commands / sizeof *tn_commands;
+
+tn_status tn_command_find(const char *name, const tn_command **command, tn_error *error) {
+    const char *names[sizeof tn_commands / sizeof *tn_commands];
+    for (size_t i = 0; i < tn_commands_count; i++) {
+        names[i] = tn_commands[i]->name;
+        if (strcmp(name, names[i]) != 0) continue;
+        *command = tn_commands[i];
+        return TN_OK;
+    }
+    const char *near = tn_suggest(name, names, tn_commands_count);
+    if (near) return tn_fail(error, TN_INPUT, "unknown command '%s'; did you mean '%s'?", name, near);
+    return tn_fail(error, TN_INPUT, "unknown command '%s'; `tenfold help` lists them", name);
+}

@@ -187,8 +187,7 @@ static tn_status print_json(const comparison *compared, tn_error *error) {
     const tn_dominance *d = &compared->dominance;
     tn_buffer out = {0};
     tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, &out);
     tn_json_key(&json, "objectives");
     tn_json_array(&json);
     for (size_t i = 0; i < d->objectives; i++) {
@@ -254,3 +253,17 @@ tn_status tn_compare_fronts(tn_common *common, const tn_option_list *keys, const
     }
     return common->json ? print_json(&compared, error) : print_people(&compared, error);
 }
+
+static const tn_column objective_keys[] = {
+    TN_ANSWER_KEY("quantity", "string"),
+    TN_ANSWER_KEY("direction", "string"),
+};
+static const tn_record objective_record = {.column = objective_keys,
+                                           .columns = sizeof objective_keys / sizeof *objective_keys};
+static const tn_column compared_keys[] = {
+    TN_ANSWER_ROWS("objectives", objective_record), TN_ANSWER_ROWS("fronts", front_record),
+    TN_ANSWER_ROWS("coverage", coverage_record),    TN_ANSWER_LIST("designs", "object"),
+    TN_ANSWER_KEY("csv", "string", TN_OPTIONAL),    TN_ANSWER_KEY("figure", "string", TN_OPTIONAL),
+};
+const tn_record tn_compared_fronts_record = {.column = compared_keys,
+                                             .columns = sizeof compared_keys / sizeof *compared_keys};

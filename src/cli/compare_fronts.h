@@ -9,4 +9,6 @@
 tn_status tn_compare_fronts(tn_common *common, const tn_option_list *keys, const char *folder,
                             const char *format, int *answer, tn_error *error);
 
+extern const tn_record tn_compared_fronts_record; /* keys of its JSON */
+
 #endif

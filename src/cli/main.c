@@ -1,7 +1,6 @@
 /* tenfold COMMAND [ARGUMENTS] [OPTIONS]: finds the command, runs it, turns its failure into message and exit
  * status. */
 #include "base/interrupt.h"
-#include "base/name_index.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 
@@ -61,24 +60,6 @@ static void on_exit_of_others(void) {
     _exit(EXIT_OUTSIDE);
 }
 
-static const tn_command *find_command(const char *name) {
-    for (size_t i = 0; i < tn_commands_count; i++)
-        if (strcmp(tn_commands[i]->name, name) == 0) return tn_commands[i];
-    return NULL;
-}
-
-static int unknown_command(const char *name) {
-    const char *names[64];
-    size_t count = 0;
-    for (; count < tn_commands_count && count < 64; count++) names[count] = tn_commands[count]->name;
-    const char *near = tn_suggest(name, names, count);
-    if (near)
-        fprintf(stderr, "tenfold: unknown command '%s'; did you mean '%s'?\n", name, near);
-    else
-        fprintf(stderr, "tenfold: unknown command '%s'; `tenfold help` lists them\n", name);
-    return EXIT_USAGE;
-}
-
 static void general_help(void) {
     tn_say("tenfold %s: tensor-train ranks, contraction flow and parallelism, before you build hardware\n\n"
            "usage: tenfold COMMAND [ARGUMENTS] [OPTIONS]\n\ncommands:\n",
@@ -115,10 +96,6 @@ static int run_command(const tn_command *command, int argc, char **argv) {
     tn_error error = {0};
     int answer = 0;
     tn_status status = tn_command_run(command, argc, argv, &answer, &error);
-    /* Whatever an interrupted run says of itself, what it gave is not the whole answer; and a child or a call
-     * that the same signal ended is no outside cause. */
-    if (tn_interrupt_noticed() && (status == TN_OK || status == TN_IO))
-        status = tn_fail(&error, TN_INTERRUPTED, "interrupted; what was finished is kept");
     int written = finish(answer);
     return status == TN_OK ? written : complain(&error);
 }
@@ -145,8 +122,9 @@ static int act(int argc, char **argv) {
         general_help();
         return finish(0);
     }
-    const tn_command *command = find_command(argv[help ? 2 : 1]);
-    if (!command) return unknown_command(argv[help ? 2 : 1]);
+    const tn_command *command;
+    tn_error error = {0};
+    if (tn_command_find(argv[help ? 2 : 1], &command, &error) != TN_OK) return complain(&error);
     char *ask_help[] = {argv[1], (char *)"--help", NULL};
     return help ? run_command(command, 2, ask_help) : run_command(command, argc - 1, argv + 1);
 }

@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/name_index.h"
 #include "cli/output.h"
@@ -131,25 +132,33 @@ static tn_status read_option(const tn_command *command, int argc, char **argv, i
     return store(known, value, request, error);
 }
 
+/* What a request is filled from: a command line, or names. */
+typedef struct asking {
+    bool by_name;
+    int argc;
+    char **argv;
+    tn_named_request named;
+} asking;
+
+static tn_status take_argument(const tn_command *command, const char *text, tn_common *common,
+                               const char **argument, tn_error *error) {
+    if (common->arguments == command->arguments.most)
+        return tn_fail(error, TN_INPUT, "unexpected argument '%s'; see tenfold help %s", text, command->name);
+    argument[common->arguments++] = text;
+    return TN_OK;
+}
+
 /* Sorts argv[1..argc-1] into options and arguments of the request, which holds the defaults
  * (they may be mixed; "--" ends options; "--name=value" and "--name value" are the same; an option other than
  * LIST given twice is an error, as are more or fewer arguments than the command takes). */
-static tn_status read_options(const tn_command *command, int argc, char **argv, void *request,
-                              tn_error *error) {
+static tn_status read_line(const tn_command *command, int argc, char **argv, const char **argument,
+                           bool *given, void *request, tn_error *error) {
     tn_common *common = request;
-    const char **argument;
-    bool *given, options_ended = false;
-    TN_TRY(TN_NEW(&common->arena, (size_t)argc + 1, &argument, error));
-    TN_TRY(TN_NEW(&common->arena, command->options + 1, &given, error));
-    common->argument = argument;
-    common->given = given;
+    bool options_ended = false;
     for (int i = 1; i < argc; i++) {
         const char *text = argv[i];
         if (options_ended || text[0] != '-' || text[1] == '\0') {
-            if (common->arguments == command->arguments.most)
-                return tn_fail(error, TN_INPUT, "unexpected argument '%s'; see tenfold help %s", text,
-                               command->name);
-            argument[common->arguments++] = text;
+            TN_TRY(take_argument(command, text, common, argument, error));
             continue;
         }
         bool *flag = common_flag(common, text);
@@ -160,6 +169,68 @@ static tn_status read_options(const tn_command *command, int argc, char **argv, 
         else
             TN_TRY(read_option(command, argc, argv, &i, given, request, error));
     }
+    return TN_OK;
+}
+
+/* The same from names. */
+static tn_status read_named_option(const tn_command *command, const tn_named_option *named, bool *given,
+                                   tn_common *common, tn_error *error) {
+    const char *name;
+    tn_buffer joined = {0};
+    TN_TRY(tn_arena_format(&common->arena, &name, error, "--%s", named->name));
+    if (strcmp(name, "--quiet") == 0 && named->is_truth) {
+        common->quiet = named->truth;
+        return TN_OK;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "--json") == 0)
+        return tn_fail(error, TN_INPUT, "%s is for people; every answer to a request is JSON", name);
+    const tn_option *known = find(command, name, strlen(name));
+    if (!known) known = find(command, name + 1, strlen(name) - 1); /* "-o" */
+    if (!known) return unknown(command, name, error);
+    bool is_flag = known->type == TN_OPTION_FLAG;
+    if (is_flag != named->is_truth)
+        return tn_fail(error, TN_INPUT, is_flag ? "%s takes true or false" : "%s needs its %s", name,
+                       known->argument);
+    size_t place = (size_t)(known - command->option);
+    if (given[place]) return tn_fail(error, TN_INPUT, "%s is given twice; give it once", name);
+    given[place] = !is_flag || named->truth;
+    if (is_flag) return named->truth ? store(known, NULL, common, error) : TN_OK;
+    if (known->type == TN_OPTION_LIST) {
+        for (size_t i = 0; i < named->count; i++) TN_TRY(store(known, named->text[i], common, error));
+        return TN_OK;
+    }
+    for (size_t i = 0; i < named->count; i++) tn_buffer_format(&joined, "%s%s", i ? "," : "", named->text[i]);
+    const char *value = "";
+    tn_status status =
+        joined.status == TN_OK
+            ? tn_arena_copy_text(&common->arena, joined.data ? joined.data : "", joined.length, &value, error)
+            : tn_fail(error, joined.status, "no memory for a request");
+    tn_buffer_free(&joined);
+    return status == TN_OK ? store(known, value, common, error) : status;
+}
+
+static tn_status read_named(const tn_command *command, const tn_named_request *named, const char **argument,
+                            bool *given, tn_common *common, tn_error *error) {
+    common->json = true;
+    for (size_t i = 0; i < named->arguments; i++)
+        TN_TRY(take_argument(command, named->argument[i], common, argument, error));
+    for (size_t i = 0; i < named->options; i++)
+        TN_TRY(read_named_option(command, &named->option[i], given, common, error));
+    return TN_OK;
+}
+
+static tn_status read_options(const tn_command *command, const asking *asked, void *request,
+                              tn_error *error) {
+    tn_common *common = request;
+    const char **argument;
+    bool *given;
+    size_t most = asked->by_name ? asked->named.arguments : (size_t)asked->argc;
+    TN_TRY(TN_NEW(&common->arena, most + 1, &argument, error));
+    TN_TRY(TN_NEW(&common->arena, command->options + 1, &given, error));
+    common->argument = argument;
+    common->given = given;
+    TN_TRY(asked->by_name ? read_named(command, &asked->named, argument, given, common, error)
+                          : read_line(command, asked->argc, asked->argv, argument, given, request, error));
     if (!common->help && common->arguments < command->arguments.least)
         return tn_fail(error, TN_INPUT, "too few arguments; it is tenfold %s %.*s", command->name,
                        (int)strcspn(command->usage, "\n"), command->usage);
@@ -187,10 +258,22 @@ static tn_status which_part(const tn_command *command, const char *name, tn_erro
     return status;
 }
 
-static tn_status answer_request(const tn_command *command, int argc, char **argv, void *request, int *answer,
+tn_status tn_command_part(const tn_command *command, const char *name, const tn_command **part,
+                          tn_error *error) {
+    for (size_t i = 0; i < command->parts; i++)
+        if (strcmp(name, part_name(command->part[i])) == 0) {
+            *part = command->part[i];
+            return TN_OK;
+        }
+    if (command->parts) return which_part(command, name, error);
+    return tn_fail(error, TN_INPUT, "%s has no parts, and so no '%.60s'", command->name, name);
+}
+
+static tn_status answer_request(const tn_command *command, const asking *asked, void *request, int *answer,
                                 tn_error *error) {
     const tn_common *common = request;
-    TN_TRY(read_options(command, argc, argv, request, error));
+    TN_TRY(read_options(command, asked, request, error));
+    tn_answer_named(command->name);
     if (common->help) {
         print_usage(command);
         if (command->explain) command->explain(request);
@@ -213,32 +296,71 @@ static void release_output(tn_common *common, tn_status status, tn_error *error)
     snprintf(error->message + length, sizeof error->message - length, "; %s lacks some of its files", folder);
 }
 
+/* Whatever an interrupted run says of itself, what it gave is not the whole answer; and a child or a call that
+ * the same signal ended is no outside cause. */
+static tn_status interrupted_status(tn_status status, tn_error *error) {
+    if (!tn_interrupt_noticed() || (status != TN_OK && status != TN_IO)) return status;
+    return tn_fail(error, TN_INTERRUPTED, "interrupted; what was finished is kept");
+}
+
 /* A request holds lists of options: large for the stack. */
-static tn_status answer_command(const tn_command *command, int argc, char **argv, int *answer,
+static tn_status answer_command(const tn_command *command, const asking *asked, int *answer,
                                 tn_error *error) {
     char *request;
     size_t size = command->request_size ? command->request_size : sizeof(tn_common);
     TN_TRY(tn_alloc(1, size, &request, error));
     if (command->defaults) memcpy(request, command->defaults, size);
-    tn_status status = answer_request(command, argc, argv, request, answer, error);
+    tn_status status = answer_request(command, asked, request, answer, error);
     release_output((tn_common *)(void *)request, status, error);
     tn_arena_free(&((tn_common *)(void *)request)->arena);
     tn_free(request);
-    return status;
+    return interrupted_status(status, error);
 }
 
-tn_status tn_command_run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    if (command->dispatch && argc > 1 && argv[1][0] != '-') {
+/* An argument that stands first; NULL: there is none. */
+static const char *first_of(const asking *asked) {
+    if (asked->by_name) return asked->named.arguments ? asked->named.argument[0] : NULL;
+    return asked->argc > 1 && asked->argv[1][0] != '-' ? asked->argv[1] : NULL;
+}
+
+static asking behind_first(const asking *asked) {
+    asking rest = *asked;
+    if (asked->by_name) {
+        rest.named.argument++;
+        rest.named.arguments--;
+    } else {
+        rest.argv++;
+        rest.argc--;
+    }
+    return rest;
+}
+
+static tn_status run(const tn_command *command, const asking *asked, int *answer, tn_error *error) {
+    const char *first = first_of(asked);
+    if (!first) return answer_command(command, asked, answer, error);
+    const asking rest = behind_first(asked);
+    if (command->find) {
         tn_arena arena = {0};
-        tn_status status = command->dispatch(&arena, argc - 1, argv + 1, answer, error);
+        tn_command found;
+        tn_status status = command->find(&arena, first, &found, error);
+        if (status == TN_OK) status = answer_command(&found, &rest, answer, error);
         tn_arena_free(&arena);
         return status;
     }
-    for (size_t i = 0; i < command->parts && argc > 1; i++)
-        if (strcmp(argv[1], part_name(command->part[i])) == 0)
-            return tn_command_run(command->part[i], argc - 1, argv + 1, answer, error);
-    if (!command->answer && argc > 1 && argv[1][0] != '-') return which_part(command, argv[1], error);
-    return answer_command(command, argc, argv, answer, error);
+    for (size_t i = 0; i < command->parts; i++)
+        if (strcmp(first, part_name(command->part[i])) == 0)
+            return answer_command(command->part[i], &rest, answer, error);
+    if (!command->answer) return which_part(command, first, error);
+    return answer_command(command, asked, answer, error);
+}
+
+tn_status tn_command_run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+    return run(command, &(asking){.argc = argc, .argv = argv}, answer, error);
+}
+
+tn_status tn_command_ask(const tn_command *command, const tn_named_request *named, int *answer,
+                         tn_error *error) {
+    return run(command, &(asking){.by_name = true, .named = *named}, answer, error);
 }
 
 static const tn_schema *const device_schemas[] = {&tn_device_schema, &tn_roofline_device_schema};

@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "design/design.h"
 #include "search/evaluator.h"
+#include "text/record.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,6 +78,9 @@ struct tn_command {
     size_t options;
     size_t request_size;  /* of a struct that begins with tn_common */
     const void *defaults; /* a request; NULL: zeros */
+    /* What its JSON holds beside "schema": one of these. `tenfold schema` shows them. */
+    const tn_record *const *answers;
+    size_t answer_count;
     /* Gives the exit status of a finished run through *answer (0 unless set; 1 for "the work ran and the
      * answer is no") or fails; the program turns failures into the message and exit status. */
     tn_status (*answer)(void *request, int *answer, tn_error *error);
@@ -84,15 +88,40 @@ struct tn_command {
     /* Commands of their own behind the name, called "NAME PART". NULL `answer`: one of them must be named. */
     const tn_command *const *part;
     size_t parts;
-    /* Or what its first argument names is run with options of its own, argv[0] being that name; `arena` is freed behind it. */
-    tn_status (*dispatch)(tn_arena *arena, int argc, char **argv, int *answer, tn_error *error);
+    /* Or what its first argument names is a command with options of its own, made in the arena. */
+    tn_status (*find)(tn_arena *arena, const char *name, tn_command *found, tn_error *error);
 };
 #define TN_OPTIONS(table)            .option = (table), .options = sizeof(table) / sizeof *(table)
 #define TN_REQUEST(type, of_default) .request_size = sizeof(type), .defaults = (of_default)
-#define TN_PARTS(table)              .part = (table), .parts = sizeof(table) / sizeof *(table)
+#define TN_ANSWERS(...)                                                                                      \
+    .answers = (const tn_record *const[]){__VA_ARGS__},                                                      \
+    .answer_count = sizeof((const tn_record *const[]){__VA_ARGS__}) / sizeof(const tn_record *)
+#define TN_PARTS(table) .part = (table), .parts = sizeof(table) / sizeof *(table)
 
 /* Runs a command with argv[0] its own name: help, or the answer to what argv asks. */
 tn_status tn_command_run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error);
+
+/* A request by the names of its options, as a program has it. */
+typedef struct tn_named_option {
+    const char *name; /* without its dashes: "json", "o" */
+    size_t count;     /* of texts; a list takes each, a text all of them set apart by commas */
+    const char *const *text;
+    bool is_truth, truth; /* of a flag; no texts */
+} tn_named_option;
+
+typedef struct tn_named_request {
+    size_t arguments, options;
+    const char *const *argument; /* [arguments] */
+    const tn_named_option *option;
+} tn_named_request;
+
+/* The same, asked by names: the answer as JSON, and no help. Texts that the request takes are its own. */
+tn_status tn_command_ask(const tn_command *command, const tn_named_request *named, int *answer,
+                         tn_error *error);
+
+/* The part of a command by its name; TN_INPUT where there is none. */
+tn_status tn_command_part(const tn_command *command, const char *name, const tn_command **part,
+                          tn_error *error);
 
 /* Before a command writes several files into `folder`: makes it, and keeps others out until the command ends.
  * TN_IO where another process writes there; NULL: there is no such folder. */

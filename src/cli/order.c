@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const tn_order_objectives[] = {"macs", "live", "front", NULL};
+const char *const tn_order_objectives[] = {"macs", "live", "front", "time", NULL};
 
 bool tn_order_admits(const tn_order *order, uint64_t peak_elements) {
     uint64_t bound = order->search.max_live_elements;
@@ -164,16 +164,42 @@ static tn_status order_product_add_layer_flows(tn_order *order, tn_arena *arena,
 static tn_status search_front(tn_order *order, tn_arena *arena, tn_error *error) {
     tn_search_options options = order->search;
     bool asked = order->objective == TN_ORDER_FRONT;
-    if (!asked && order->network.tensors > FRONT_TENSORS) return TN_OK;
+    if (order->alone || (!asked && order->network.tensors > FRONT_TENSORS)) return TN_OK;
     if (!asked && !options.work_most) options.work_most = UNASKED_WORK;
     return tn_search_front(&order->network, &options, arena, &order->front, error);
 }
 
+static uint64_t price_merge(void *user, const tn_product_shape *shape) {
+    const tn_order_rates *rates = user;
+    double batch = (double)shape->batch, rows = (double)shape->rows, columns = (double)shape->columns;
+    double reduction = (double)shape->reduction;
+    double elements = batch * (rows * reduction + reduction * columns + rows * columns);
+    double seconds = rates->seconds_per_merge + batch * rows * reduction * columns / rates->macs_per_second +
+                     elements / rates->elements_per_second;
+    return seconds < 1e6 ? (uint64_t)(seconds * TN_ORDER_PRICES_PER_SECOND) : UINT64_MAX;
+}
+
+/* With a time limit the exact search gets half of it, a unit of its work being about a nanosecond. */
+static tn_status search_best(tn_order *order, tn_arena *arena, tn_error *error) {
+    static const uint32_t ROUNDS_WITHOUT_END = 1u << 30;
+    tn_search_options *options = &order->search;
+    if (order->objective == TN_ORDER_TIME) options->pricing = (tn_pricing){price_merge, &order->rates};
+    if (order->limit_seconds > 0) {
+        options->effort = ROUNDS_WITHOUT_END;
+        options->work_most = (uint64_t)(order->limit_seconds * 0.5e9) + 1;
+    }
+    tn_interrupt_after(order->limit_seconds);
+    tn_status status = tn_search(&order->network, options, arena, &order->best, error);
+    tn_interrupt_after(0);
+    return status;
+}
+
 static tn_status search(tn_order *order, tn_arena *arena, tn_error *error) {
     double start = tn_clock_seconds();
-    TN_TRY(tn_search(&order->network, &order->search, arena, &order->best, error));
+    TN_TRY(search_best(order, arena, error));
     TN_TRY(search_front(order, arena, error));
     order->seconds = tn_clock_seconds() - start;
+    if (order->objective == TN_ORDER_TIME) return TN_OK;
     /* Of the cheapest trees the front has the leanest. */
     const tn_tree_front *front = &order->front;
     if (front->count && order->best.found && front->item[0].cost.macs == order->best.cost.macs &&
@@ -230,8 +256,14 @@ static tn_status list_trees(tn_order *order, tn_arena *arena, tn_error *error) {
 
 /* Of the network's one product: flows, best, front and trees from network (and weight), and seconds. */
 tn_status tn_order_contract(tn_order *order, tn_arena *arena, tn_error *error) {
-    if (order->tokens) TN_TRY(order_product_add_layer_flows(order, arena, error));
-    order->search.objective = order->objective == TN_ORDER_LIVE ? TN_LEAST_LIVE : TN_LEAST_MACS;
+    static const tn_objective objectives[] = {
+        [TN_ORDER_MACS] = TN_LEAST_MACS,
+        [TN_ORDER_LIVE] = TN_LEAST_LIVE,
+        [TN_ORDER_FRONT] = TN_LEAST_MACS,
+        [TN_ORDER_TIME] = TN_LEAST_PRICE,
+    };
+    if (order->tokens && !order->alone) TN_TRY(order_product_add_layer_flows(order, arena, error));
+    order->search.objective = objectives[order->objective];
     TN_TRY(search(order, arena, error));
     if (order->best.found)
         add_flow(order, tn_flow_names[TN_FLOW_OPTIMAL], order->best.tree, order->best.cost);

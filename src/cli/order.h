@@ -13,8 +13,21 @@
 
 #include <stdbool.h>
 
-typedef enum tn_order_objective { TN_ORDER_MACS, TN_ORDER_LIVE, TN_ORDER_FRONT } tn_order_objective;
-extern const char *const tn_order_objectives[]; /* "macs", "live", "front", NULL */
+typedef enum tn_order_objective {
+    TN_ORDER_MACS,
+    TN_ORDER_LIVE,
+    TN_ORDER_FRONT,
+    TN_ORDER_TIME
+} tn_order_objective;
+extern const char *const tn_order_objectives[]; /* "macs", "live", "front", "time", NULL */
+
+#define TN_ORDER_PRICES_PER_SECOND 1e12
+
+/* How fast a machine contracts, for TN_ORDER_TIME: a merge takes seconds_per_merge, and the time of its multiply-adds,
+ * and that of its operands and its result, which are read and written. */
+typedef struct tn_order_rates {
+    double macs_per_second, elements_per_second, seconds_per_merge;
+} tn_order_rates;
 
 /* A flow by its name; `dense` has a network of its own, X and the whole matrix. */
 typedef struct tn_order_flow {
@@ -38,6 +51,9 @@ typedef struct tn_order {
     uint64_t tokens;  /* of a layer; 0: not a layer */
     tn_order_objective objective;
     tn_search_options search;
+    tn_order_rates rates; /* of TN_ORDER_TIME */
+    double limit_seconds; /* of the search; 0: none */
+    bool alone;           /* the optimum, without named flows and front */
 
     bool training, no_input_gradient;
     uint64_t micro_batches; /* with `training` */
@@ -55,6 +71,8 @@ typedef struct tn_order {
 
     /* Made of it, to be printed: */
     const char *shown_name, *stopped;
+    double predicted_seconds, least_seconds; /* of the best under TN_ORDER_TIME; of any tree */
+    bool is_timed, is_counted;
     const char *past_flops; /* a flow whose FLOPs are past 64 bits; NULL: there is none */
     size_t points;
     tn_order_flow *point; /* of the front, or of the training front within max_live_elements */

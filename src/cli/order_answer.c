@@ -136,8 +136,7 @@ static tn_status put_csv(const batch *b, tn_buffer *out) {
 
 static tn_status put_json(const batch *b, tn_buffer *out) {
     tn_json json;
-    tn_json_begin(&json, out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, out);
     tn_json_key(&json, "rows");
     tn_json_array(&json);
     TN_TRY(put_rows(b, &json, out));
@@ -221,6 +220,10 @@ tn_status tn_order_prepare(tn_order *order, tn_arena *arena, tn_error *error) {
     order->exact = tn_order_exact(order);
     order->front_exact = order->training ? order->training_front.exact : order->front.exact;
     order->seeded = !order->training && !order->exact;
+    order->is_timed = order->objective == TN_ORDER_TIME && order->best.found;
+    order->is_counted = order->objective != TN_ORDER_TIME;
+    order->predicted_seconds = (double)order->best.price / TN_ORDER_PRICES_PER_SECOND;
+    order->least_seconds = (double)order->best.lower_bound / TN_ORDER_PRICES_PER_SECOND;
     order->stopped = tn_stop_text(order->best.stop);
     return TN_OK;
 }
@@ -263,9 +266,10 @@ static void put_steps(const void *row, tn_json *json) {
 
 #define COST(key, member, ...)     TN_COLUMN_AS(key, tn_order_flow, cost.member, __VA_ARGS__)
 #define TRAINING(key, member, ...) TN_COLUMN_AS(key, tn_order_flow, training.member, __VA_ARGS__)
-#define PATH                       TN_WRITTEN("path", put_path, NULL)
+#define PATH                       TN_WRITTEN("path", put_path, NULL, .type = "array")
 #define BACKWARD                                                                                             \
-    TN_WRITTEN("backward_path", put_backward, NULL, TN_OPTIONAL, TN_WHEN(tn_order_flow, has_backward))
+    TN_WRITTEN("backward_path", put_backward, NULL, .type = "array", TN_OPTIONAL,                            \
+               TN_WHEN(tn_order_flow, has_backward))
 #define RATIO TN_COLUMN_AS(NULL, tn_order_flow, ratio, "ratio to optimum", TN_FIXED(3))
 #define TREE  TN_COLUMN_AS(NULL, tn_order_flow, expression, "tree")
 
@@ -311,7 +315,7 @@ static const tn_column training_point_columns[] = {
     TN_COLUMN_AS(NULL, tn_order_flow, expression, "forward tree"),
     PATH,
     BACKWARD,
-    TN_WRITTEN("steps", put_steps, NULL),
+    TN_WRITTEN("steps", put_steps, NULL, .type = "array"),
 };
 static const tn_record training_point_record = TN_RECORD(tn_order_flow, training_point_columns);
 
@@ -338,7 +342,9 @@ static const tn_column order_columns[] = {
     TN_ROWS("trees", tn_order, tree, trees, tree_record, NULL, TN_OPTIONAL, TN_WHEN(tn_order, every_tree)),
     TN_COLUMN_AS("found", tn_order, best.found, NULL),
     TN_COLUMN(tn_order, exact, NULL),
-    TN_COLUMN_AS("lower_bound", tn_order, best.lower_bound, NULL),
+    TN_COLUMN_AS("lower_bound", tn_order, best.lower_bound, NULL, TN_OPTIONAL, TN_WHEN(tn_order, is_counted)),
+    TN_COLUMN(tn_order, predicted_seconds, NULL, TN_OPTIONAL, TN_WHEN(tn_order, is_timed)),
+    TN_COLUMN(tn_order, least_seconds, NULL, TN_OPTIONAL, TN_WHEN(tn_order, is_timed)),
     TN_COLUMN(tn_order, stopped, NULL, FORWARD_ONLY),
     TN_COLUMN_AS("seed", tn_order, search.seed, NULL, TN_OPTIONAL, TN_WHEN(tn_order, seeded)),
     TN_COLUMN(tn_order, figure, NULL, TN_OPTIONAL),
@@ -391,6 +397,11 @@ static void print_proof(const tn_order *order) {
     uint64_t value = live ? best->cost.peak_elements : best->cost.macs;
     char bound[32];
     tn_say("\n");
+    if (order->is_timed) {
+        tn_say("predicted: %.4g s, at least %.4g s whatever the tree; %s\n", order->predicted_seconds,
+               order->least_seconds, tn_stop_text(best->stop));
+        return;
+    }
     if (best->exact) {
         tn_say("%s over all trees%s: proven\n", live ? "least peak" : "least MACs",
                order->search.no_outer ? " without outer products" : ", outer products among them");

@@ -17,8 +17,26 @@
 enum { BAR_COLUMNS = 24 };
 static const double bar_interval_seconds = 0.1, line_interval_seconds = 5.0;
 
+static _Thread_local tn_buffer *captured; /* NULL: standard output */
+static _Thread_local const tn_listener *listening;
+static _Thread_local const char *answering = "";
+
+void tn_capture_begin(tn_buffer *answer, const tn_listener *listener) {
+    captured = answer;
+    listening = listener;
+}
+
+void tn_capture_end(void) {
+    captured = NULL;
+    listening = NULL;
+}
+
 static void show(void *user, uint64_t done, uint64_t total) {
     tn_watch *watch = user;
+    if (watch->listener) {
+        watch->listener->progress(watch->listener->user, watch->what, done, total);
+        return;
+    }
     double now = tn_clock_seconds(), spent = now - watch->started_seconds;
     if (now - watch->shown_seconds < (watch->terminal ? bar_interval_seconds : line_interval_seconds)) return;
     watch->shown_seconds = now;
@@ -46,9 +64,11 @@ static void show(void *user, uint64_t done, uint64_t total) {
 
 void tn_watch_begin(tn_watch *watch, const char *what, bool quiet) {
     double now = tn_clock_seconds();
-    bool terminal = isatty(STDERR_FILENO) == 1;
+    bool terminal = !captured && isatty(STDERR_FILENO) == 1;
     *watch = (tn_watch){.what = what, .terminal = terminal, .started_seconds = now, .shown_seconds = now};
-    if (!quiet) watch->progress = (tn_progress){.report = show, .user = watch};
+    if (captured && listening && listening->progress) watch->listener = listening;
+    if (watch->listener || (!captured && !quiet))
+        watch->progress = (tn_progress){.report = show, .user = watch};
 }
 
 void tn_watch_end(tn_watch *watch) {
@@ -58,15 +78,23 @@ void tn_watch_end(tn_watch *watch) {
 static int first_failure; /* errno of the first write that failed */
 
 static void write_out(const char *data, size_t length) {
+    if (captured) {
+        tn_buffer_bytes(captured, data, length);
+        return;
+    }
     if (first_failure || length == 0) return;
     errno = 0;
     if (fwrite(data, 1, length, stdout) != length) first_failure = errno ? errno : EIO;
 }
 
+static bool is_terminal(void) {
+    return !captured && isatty(STDOUT_FILENO) == 1;
+}
+
 /* As it is into files and pipes; fit for a terminal on one. */
 tn_status tn_output(tn_buffer *text, tn_error *error) {
     tn_status status = text->status;
-    if (status == TN_OK && isatty(STDOUT_FILENO) == 1) {
+    if (status == TN_OK && is_terminal()) {
         tn_buffer shown = {0};
         tn_utf8_printable(text->data ? text->data : "", text->length, true, &shown);
         status = shown.status;
@@ -85,16 +113,30 @@ tn_status tn_output_made(tn_status status, tn_buffer *out, tn_error *error) {
     return status;
 }
 
+void tn_answer_named(const char *command) {
+    answering = command;
+}
+
+void tn_answer_begin(tn_json *json, tn_buffer *out) {
+    char schema[64];
+    snprintf(schema, sizeof schema, "tenfold.%s/1", answering);
+    for (char *blank; (blank = strchr(schema, ' '));) *blank = '.';
+    tn_json_begin(json, out);
+    tn_json_object(json);
+    tn_json_put_text(json, "schema", schema);
+}
+
 tn_status tn_output_json(const tn_record *record, const void *row, tn_error *error) {
     tn_buffer out = {0};
     tn_json json;
-    tn_json_begin(&json, &out);
-    tn_record_json(record, row, &json);
+    tn_answer_begin(&json, &out);
+    tn_record_keys(record, row, &json);
+    tn_json_end(&json);
     return tn_output(&out, error);
 }
 
 static bool has_colour(void) {
-    return isatty(STDOUT_FILENO) == 1 && !getenv("NO_COLOR");
+    return is_terminal() && !getenv("NO_COLOR");
 }
 
 /* What was made fit for a terminal already, and may hold colours of our own. */
@@ -125,8 +167,7 @@ tn_status tn_output_names(const char *key, const char *const *name, size_t count
         for (size_t i = 0; i < count; i++) tn_buffer_format(&out, "%s\n", name[i]);
         return tn_output(&out, error);
     }
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, &out);
     tn_json_key(&json, key);
     tn_json_array(&json);
     for (size_t i = 0; i < count; i++) tn_json_text(&json, name[i]);
@@ -142,6 +183,19 @@ tn_status tn_table_end(tn_table *table, tn_error *error) {
     return write_shown(&out, error);
 }
 
+void tn_note(const char *format, ...) {
+    tn_buffer text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    tn_buffer_format_list(&text, format, arguments);
+    va_end(arguments);
+    if (text.status == TN_OK && !captured)
+        fprintf(stderr, "%s\n", text.data);
+    else if (text.status == TN_OK && listening && listening->note)
+        listening->note(listening->user, text.data);
+    tn_buffer_free(&text);
+}
+
 void tn_say(const char *format, ...) {
     tn_buffer text = {0}, shown = {0};
     va_list arguments;
@@ -149,7 +203,12 @@ void tn_say(const char *format, ...) {
     tn_buffer_format_list(&text, format, arguments);
     va_end(arguments);
     if (text.data) tn_utf8_printable(text.data, text.length, true, &shown);
-    if (text.status != TN_OK || shown.status != TN_OK) first_failure = ENOMEM;
+    if (text.status != TN_OK || shown.status != TN_OK) {
+        if (captured)
+            captured->status = TN_MEMORY;
+        else
+            first_failure = ENOMEM;
+    }
     write_out(shown.data, shown.length);
     tn_buffer_free(&text);
     tn_buffer_free(&shown);
@@ -218,17 +277,22 @@ void tn_print_incomplete(const tn_result *result, bool aside) {
     const char *what = result->completion == TN_BUDGET ? "a sweep with a budget" : "an unfinished sweep";
     tn_count_text(result->evaluated, evaluated);
     tn_big_words(&result->space->choices.size, designs);
-    static const char text[] = "%s: %s of %s designs were evaluated; what follows is of these alone\n\n";
-    if (aside)
-        fprintf(stderr, text, what, evaluated, designs);
-    else
+    static const char text[] = "%s: %s of %s designs were evaluated; what follows is of these alone\n";
+    if (aside) {
+        tn_note(text, what, evaluated, designs);
+    } else {
         tn_say(text, what, evaluated, designs);
+        tn_say("\n");
+    }
 }
 
 tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool json, tn_error *error) {
     if (json) {
         tn_buffer out = {0};
-        tn_summary_json(summary, &out);
+        tn_json answer;
+        tn_answer_begin(&answer, &out);
+        tn_summary_keys(summary, &answer);
+        tn_json_end(&answer);
         return tn_output(&out, error);
     }
     char designs[TN_BIG_TEXT], evaluated[32], feasible[32], front[32], rate[32];
@@ -264,3 +328,36 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
     tn_say("results in %s: front.csv, recommended.csv, sweep.json, sweep.db\n", folder);
     return TN_OK;
 }
+
+static const tn_column undefined_keys[] = {
+    TN_ANSWER_KEY("weight", "string", TN_OPTIONAL),
+    TN_ANSWER_KEY("format", "string", TN_OPTIONAL),
+    TN_ANSWER_KEY("factors", "integer", TN_OPTIONAL),
+    TN_ANSWER_KEY("flow", "string", TN_OPTIONAL),
+    TN_ANSWER_KEY("design", "integer", TN_OPTIONAL),
+    TN_ANSWER_KEY("why", "string", TN_OPTIONAL),
+    TN_ANSWER_KEY("designs", "integer"),
+};
+static const tn_record undefined_record = {.column = undefined_keys,
+                                           .columns = sizeof undefined_keys / sizeof *undefined_keys};
+static const tn_column summary_keys[] = {
+    TN_ANSWER_KEY("space", "string"),
+    TN_ANSWER_KEY("designs", "integer string"),
+    TN_ANSWER_KEY("evaluated", "integer"),
+    TN_ANSWER_KEY("feasible", "integer"),
+    TN_ANSWER_KEY("counted_by", "string"),
+    TN_ANSWER_KEY("rejected", "object"),
+    TN_ANSWER_ROWS("undefined", undefined_record),
+    TN_ANSWER_KEY("front", "integer"),
+    TN_ANSWER_KEY("hypervolume", "number null"),
+    TN_ANSWER_KEY("hypervolume_samples", "integer"),
+    TN_ANSWER_KEY("complete", "string"),
+    TN_ANSWER_KEY("method", "string"),
+    TN_ANSWER_KEY("certificate", "object null"),
+    TN_ANSWER_KEY("exact", "boolean"),
+    TN_ANSWER_KEY("knee", "integer null"),
+    TN_ANSWER_KEY("seconds", "number null"),
+    TN_ANSWER_KEY("designs_per_second", "number null"),
+};
+const tn_record tn_summary_record = {.column = summary_keys,
+                                     .columns = sizeof summary_keys / sizeof *summary_keys};

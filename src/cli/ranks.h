@@ -60,4 +60,6 @@ const char *tn_ranks_list_text(const uint64_t *rank, size_t count, char *text);
 /* What every answer of this command must say about its errors. */
 extern const char tn_ranks_caution[];
 
+extern const tn_record tn_ranks_matrix_record, tn_ranks_solution_record; /* keys of their JSON */
+
 #endif

@@ -225,8 +225,7 @@ static const tn_record row_record = TN_RECORD(row, row_columns);
 static tn_status print_json(const work *w) {
     tn_buffer out = {0};
     tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, &out);
     tn_json_put_text(&json, "matrix", w->asked->matrix);
     tn_json_put_text(&json, "format", tn_format_names[w->weight.format]);
     tn_json_put_counts(&json, "m", w->weight.m, w->weight.d);
@@ -350,3 +349,13 @@ tn_status tn_ranks_matrix(const tn_ranks_asked *asked, tn_error *error) {
     tn_arena_free(&w.arena);
     return status;
 }
+
+static const tn_column matrix_keys[] = {
+    TN_ANSWER_KEY("matrix", "string"),    TN_ANSWER_KEY("format", "string"),
+    TN_ANSWER_LIST("m", "integer"),       TN_ANSWER_LIST("n", "integer"),
+    TN_ANSWER_KEY("norm", "number null"), TN_ANSWER_KEY("seed", "integer"),
+    TN_ANSWER_ROWS("rows", row_record),   TN_ANSWER_LIST("singular_values", "array", TN_OPTIONAL),
+    TN_ANSWER_KEY("note", "string"),
+};
+const tn_record tn_ranks_matrix_record = {.column = matrix_keys,
+                                          .columns = sizeof matrix_keys / sizeof *matrix_keys};

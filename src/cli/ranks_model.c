@@ -512,8 +512,7 @@ static tn_status put_answer(const tn_ranks_work *w, tn_json *json) {
 tn_status tn_ranks_print_json(const tn_ranks_work *w) {
     tn_buffer out = {0};
     tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, &out);
     tn_status status = put_answer(w, &json);
     tn_json_end(&json);
     return tn_output_made(status, &out, w->error);

@@ -240,10 +240,35 @@ tn_status tn_ranks_print_solution(bool as_json, const tn_rank_problem *problem, 
     if (!as_json) return print_tables(problem, goal, solution, error);
     tn_buffer out = {0};
     tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, &out);
     tn_status status = tn_ranks_put_solution(&json, problem, goal, solution, error);
     put_layers(&json, problem, &solution->best);
     tn_json_end(&json);
     return tn_output_made(status, &out, error);
 }
+
+/* Of a model and of a table; a cost that is a budget has a key of its name beside them. */
+static const tn_column solution_keys[] = {
+    TN_ANSWER_KEY("model", "string", TN_OPTIONAL),
+    TN_ANSWER_KEY("weights", "string", TN_OPTIONAL),
+    TN_ANSWER_KEY("device", "string", TN_OPTIONAL),
+    TN_ANSWER_KEY("seed", "integer", TN_OPTIONAL),
+    TN_ANSWER_KEY("candidates", "integer", TN_OPTIONAL),
+    TN_ANSWER_KEY("activation_aware", "boolean", TN_OPTIONAL),
+    TN_ANSWER_KEY("minimised", "string"),
+    TN_ANSWER_KEY("budgets", "object"),
+    TN_ANSWER_KEY("fits", "boolean"),
+    TN_ANSWER_KEY("exact", "boolean"),
+    TN_ANSWER_KEY("least_reachable_error", "number", TN_OPTIONAL),
+    TN_ANSWER_KEY("lower_bound", "number null", TN_OPTIONAL),
+    TN_ANSWER_KEY("gap", "number null", TN_OPTIONAL),
+    TN_ANSWER_LIST("methods", "object"),
+    TN_ANSWER_LIST("layers", "object"),
+    TN_ANSWER_KEY("rounds", "integer", TN_OPTIONAL),
+    TN_ANSWER_KEY("relative_error", "number null", TN_OPTIONAL),
+    TN_ANSWER_KEY("total", "object", TN_OPTIONAL),
+    TN_ANSWER_LIST("misfits", "object", TN_OPTIONAL),
+    TN_ANSWER_KEY("note", "string", TN_OPTIONAL),
+};
+const tn_record tn_ranks_solution_record = {.column = solution_keys,
+                                            .columns = sizeof solution_keys / sizeof *solution_keys};

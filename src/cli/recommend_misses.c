@@ -181,3 +181,5 @@ tn_status tn_recommend_misses(const tn_result *result, bool json, tn_arena *aren
     tn_evaluator_free(evaluator);
     return status;
 }
+
+const tn_record tn_recommend_misses_record = TN_RECORD(answer, answer_columns);

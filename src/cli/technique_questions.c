@@ -35,8 +35,7 @@ static tn_status answer_one(const tn_technique_formula *f, bool as_json, tn_aren
     if (!as_json) return tn_output_rows(f->answers, answer, 1, error);
     tn_buffer out = {0};
     tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
+    tn_answer_begin(&json, &out);
     f->put_head(f->context, &json);
     f->put_asked(f->context, &json);
     tn_record_keys(f->answers, answer, &json);
@@ -128,8 +127,7 @@ static tn_status answer_rows(const tn_technique_formula *f, const tn_csv *csv, b
     tn_json json;
     TN_TRY(map_columns(f, csv, column, error));
     if (as_json) {
-        tn_json_begin(&json, out);
-        tn_json_object(&json);
+        tn_answer_begin(&json, out);
         f->put_head(f->context, &json);
         tn_json_key(&json, "rows");
         tn_json_array(&json);

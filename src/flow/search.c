@@ -40,6 +40,7 @@ static void search_state_end(tn_search_state *state) {
 
 /* Why an exact search that did not complete stopped. */
 static tn_stop search_state_stop(const tn_search_state *state) {
+    if (tn_interrupt_is_due()) return TN_STOP_TIME;
     if (tn_interrupted()) return TN_STOP_INTERRUPTED;
     return state->fits ? TN_STOP_WORK : TN_STOP_TOO_LARGE;
 }
@@ -602,6 +603,7 @@ static const char *const stops[] = {
     [TN_STOP_TOO_LARGE] = ("more tensors or indices than the exact search takes; anytime search, bound from "
                            "cuts and from a part of them"),
     [TN_STOP_INTERRUPTED] = "interrupted",
+    [TN_STOP_TIME] = "the time was up",
 };
 
 const char *tn_stop_text(tn_stop stop) {

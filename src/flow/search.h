@@ -44,6 +44,7 @@ typedef enum tn_stop {
     TN_STOP_TOO_LARGE,   /* more tensors or indices than the exact search takes: the anytime search found
                             the tree, the exact search of a smaller network the bound */
     TN_STOP_INTERRUPTED, /* tn_interrupt() was called */
+    TN_STOP_TIME,        /* the time of tn_interrupt_after() was up */
 } tn_stop;
 /* One line for people. */
 const char *tn_stop_text(tn_stop stop);

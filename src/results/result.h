@@ -77,8 +77,9 @@ tn_status tn_result_write(tn_sweep_db *store, const char *folder, const tn_space
                           const tn_sweep_options *options, tn_outcome *outcome, tn_summary *summary,
                           tn_error *error);
 
-/* The summary as the JSON object that `tenfold sweep --json` prints. */
-void tn_summary_json(const tn_summary *summary, tn_buffer *out);
+/* The summary's keys in what `tenfold sweep --json` prints. */
+struct tn_json;
+void tn_summary_keys(const tn_summary *summary, struct tn_json *json);
 
 /* One design of a result. */
 typedef struct tn_result_row {

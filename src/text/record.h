@@ -90,6 +90,9 @@ typedef struct tn_column {
     /* What no member holds: writes the value (JSON), or the cell (people). */
     void (*put)(const void *row, tn_json *json);
     void (*cell)(const void *row, tn_buffer *cell);
+    /* What `put` writes, or what a key that is written elsewhere holds, as JSON Schema's words: "integer null"; NULL:
+     * of a `put` anything, of others what the kind says. */
+    const char *type;
 } tn_column;
 
 struct tn_record {
@@ -168,6 +171,20 @@ struct tn_record {
 #define TN_WRITTEN(called, writer, ...)                                                                      \
     { .put = (writer), .key = (called), .kind = TN_COLUMN_TEXT, .offset = 0, __VA_ARGS__ }
 
+/* A key that another function writes, for the schema of an answer alone: the words of `type`, or the record of an
+ * object or of a list's objects; then TN_OPTIONAL or nothing. */
+#define TN_ANSWER_KEY(called, ...)                                                                           \
+    { .key = (called), .kind = TN_COLUMN_TEXT, .type = __VA_ARGS__ }
+#define TN_ANSWER_LIST(called, ...)                                                                          \
+    { .key = (called), .kind = TN_COLUMN_TEXT, .list = true, .type = __VA_ARGS__ }
+#define TN_ANSWER_OBJECT(called, ...)                                                                        \
+    { .key = (called), .kind = TN_COLUMN_RECORD, .nested = &__VA_ARGS__ }
+#define TN_ANSWER_ROWS(called, ...)                                                                          \
+    { .key = (called), .kind = TN_COLUMN_RECORD, .list = true, .nested = &__VA_ARGS__ }
+/* All keys of another record, among those around it. */
+#define TN_ANSWER_INLINE(record)                                                                             \
+    { .nested = &(record), .kind = TN_COLUMN_RECORD }
+
 #define TN_IN(of_unit, factor) .unit = (of_unit), .scale = (factor)
 #define TN_PERCENT             .unit = "%", .scale = 100, .style = TN_NUMBER_FIXED, .digits = 1
 #define TN_FIXED(places)       .style = TN_NUMBER_FIXED, .digits = (places)
@@ -183,6 +200,12 @@ struct tn_record {
 void tn_record_json(const tn_record *record, const void *row, tn_json *json);
 void tn_record_keys(const tn_record *record, const void *row, tn_json *json);
 void tn_record_rows(const tn_record *record, const void *rows, size_t count, tn_json *json);
+
+/* What the JSON of a record holds. As JSON Schema: "properties" and "required" of an object that is open, with units under
+ * "unit"; `name`: what the key "schema" holds; NULL: there is none. As rows of a table of four columns: key
+ * ("layers[].macs.forward"), type, unit, what people see above it. */
+void tn_record_schema(const tn_record *record, const char *name, tn_json *json);
+void tn_record_key_rows(const tn_record *record, const char *before, tn_table *table);
 
 /* CSV: the head and rows of all columns that have a key and hold one value. Lines are the caller's to end. */
 void tn_record_csv_head(const tn_record *record, tn_buffer *out);

@@ -8,11 +8,14 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "flow/tree.h"
 #include "tensor/einsum.h"
@@ -336,8 +339,94 @@ static void picture(void **state) {
     assert_int_equal(rmdir(folder), 0);
 }
 
+static double seconds_of(const char *einsum, const char *sizes, const char *rates) {
+    json_t *timed = test_program_json(0, "order", "--einsum", einsum, "--sizes", sizes, "--objective", "time",
+                                      "--rates", rates, "--alone", "--json", NULL);
+    double seconds = json_number_value(json_object_get(timed, "predicted_seconds"));
+    assert_true(json_is_true(json_object_get(timed, "exact")));
+    assert_float_equal(seconds, json_number_value(json_object_get(timed, "least_seconds")), 1e-9 * seconds);
+    assert_null(json_object_get(timed, "lower_bound"));
+    assert_int_equal(json_array_size(json_object_get(timed, "flows")), 1);
+    assert_int_equal(json_array_size(json_object_get(timed, "front")), 0);
+    json_decref(timed);
+    return seconds;
+}
+
+/* Of three tensors every tree by hand: seconds a merge, multiply-adds, elements read and written. */
+static void time_objective(void **state) {
+    const double a = 6, b = 5, c = 40, d = 3, macs = 1e6, elements = 2e5, merge = 1e-4;
+    double first[] = {a * b * c, b * c * d, a * b * c * d};
+    double second[] = {a * c * d, a * b * d, a * b * c * d};
+    double moved[] = {a * b + b * c + a * c + a * c + c * d + a * d,
+                      b * c + c * d + b * d + a * b + b * d + a * d,
+                      a * b + c * d + a * b * c * d + a * b * c * d + b * c + a * d};
+    double least = INFINITY;
+    (void)state;
+    for (int tree = 0; tree < 3; tree++)
+        least = fmin(least, 2 * merge + (first[tree] + second[tree]) / macs + moved[tree] / elements);
+    assert_float_equal(seconds_of("ab,bc,cd->ad", "a=6,b=5,c=40,d=3", "1e6,2e5,1e-4"), least, 1e-9);
+    /* Where only merges take time, each tree takes as long. */
+    assert_float_equal(seconds_of("ab,bc,cd->ad", "a=6,b=5,c=40,d=3", "1e15,1e15,1"), 2, 1e-6);
+}
+
+/* 60 tensors of a ring with chords are proven by no means in a fifth of a second. */
+static void time_limit(void **state) {
+    tn_buffer einsum = {0}, sizes = {0};
+    (void)state;
+    for (unsigned i = 0; i < 60; i++) {
+        unsigned next = (i + 1) % 60, chord = i / 2, far = (i * 7) % 60 / 2;
+        tn_buffer_format(&einsum, "%s%s%s%s%s", i ? "," : "", (char[]){(char)0xC4, (char)(0x80 + i % 64), 0},
+                         (char[]){(char)0xC4, (char)(0x80 + next % 64), 0},
+                         (char[]){(char)0xC5, (char)(0x80 + chord), 0},
+                         far == chord ? "" : (char[]){(char)0xC5, (char)(0x80 + far), 0});
+        tn_buffer_format(&sizes, "%s%s=%u", i ? "," : "", (char[]){(char)0xC4, (char)(0x80 + i % 64), 0},
+                         2 + i % 3);
+        if (i < 30) tn_buffer_format(&sizes, ",%s=%u", (char[]){(char)0xC5, (char)(0x80 + i), 0}, 2 + i % 2);
+    }
+    tn_buffer_text(&einsum, "->");
+    double start = tn_clock_seconds();
+    json_t *found = test_program_json(0, "order", "--einsum", einsum.data, "--sizes", sizes.data, "--time",
+                                      "0.3", "--alone", "--json", NULL);
+    double spent = tn_clock_seconds() - start;
+    assert_true(json_is_false(json_object_get(found, "exact")));
+    assert_true(spent > 0.2 && spent < 10);
+    assert_int_equal(
+        json_array_size(json_object_get(json_array_get(json_object_get(found, "flows"), 0), "path")), 59);
+    json_decref(found);
+    tn_buffer_free(&einsum);
+    tn_buffer_free(&sizes);
+}
+
+static void wrong_limits(void **state) {
+    static const char *const lines[][2] = {
+        {"--objective time", "go together"},
+        {"--rates 1,2,3", "go together"},
+        {"--objective time --rates 1,2", "three numbers"},
+        {"--objective time --rates 1,2,0", "three numbers"},
+        {"--objective time --rates 1,2,3,4", "three numbers"},
+        {"--objective time --rates 1,2,3 --max-live 100", "does not go with"},
+        {"--time -1", "--time takes"},
+        {"--training --time 1", "does not go with --time"},
+        {"--training --alone", "does not go with --alone"},
+        {"--alone --all", "leave out --all"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char command[256];
+        snprintf(command, sizeof command, "\"$TENFOLD\" order --einsum 'ab,bc->ac' --sizes a=2,b=3,c=4 %s",
+                 lines[i][0]);
+        test_run run = test_shell(command);
+        assert_int_equal(run.status, 2);
+        if (!strstr(run.err, lines[i][1])) fail_msg("%s: %s", lines[i][0], run.err);
+        test_run_free(&run);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_objective),
+        cmocka_unit_test(time_limit),
+        cmocka_unit_test(wrong_limits),
         cmocka_unit_test(worked_example),
         cmocka_unit_test(paths_cost_what_they_say),
         cmocka_unit_test(outer_products_can_be_forbidden),

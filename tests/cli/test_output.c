@@ -156,6 +156,7 @@ static const char *const lines_of_all[] = {
     "list models",
     "doctor",
     "completion zsh",
+    "schema cost",
     "hardware memory --width 32 --depth 512 --style block",
     "roofline step atis-2enc --device h200",
     "technique checkpointing --layers 12 --segments 3",
@@ -181,6 +182,10 @@ static void answer_alike(const char *line) {
     test_run run = shell(0, command);
     json_t *json = parsed(&run);
     assert_true(json_is_object(json));
+    char schema[64];
+    snprintf(schema, sizeof schema, "tenfold.%.*s", (int)strcspn(line, " "), line);
+    const char *named = json_string_value(json_object_get(json, "schema"));
+    if (!named || strncmp(named, schema, strlen(schema)) != 0) fail_msg("%s does not say %s", line, schema);
     if (run.err[0]) fail_msg("%s is not quiet: %s", line, run.err);
     json_decref(json);
     test_run_free(&run);

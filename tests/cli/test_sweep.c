@@ -136,7 +136,8 @@ static void dry_run_quotes_the_name(void **state) {
                                      "name=\"say \\\"so\\\", \\\\ \\t {\"", NULL);
     assert_string_equal(json_string_value(json_object_get(json, "space")), "say \"so\", \\ \t {");
     assert_int_equal(json_integer_value(json_object_get(json, "designs")), 4608);
-    assert_int_equal(json_object_size(json), 2);
+    assert_string_equal(json_string_value(json_object_get(json, "schema")), "tenfold.sweep/1");
+    assert_int_equal(json_object_size(json), 3);
     json_decref(json);
 }
 

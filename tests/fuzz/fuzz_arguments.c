@@ -77,7 +77,7 @@ static void add_command(const tn_command *this_command) {
     if (commands == COMMANDS_MOST) abort();
     for (size_t i = 0; i < this_command->parts; i++) add_command(this_command->part[i]);
     command[commands] = *this_command;
-    command[commands].dispatch = NULL;
+    command[commands].find = NULL;
     command[commands].part = NULL;
     command[commands].parts = 0;
     command[commands++].answer = check_request;

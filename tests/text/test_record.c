@@ -346,15 +346,95 @@ static void test_locale(void **state) {
     skip();
 }
 
+typedef struct step {
+    double joules_per_step, share, low, high;
+    uint64_t before, after;
+    const char *why;
+    bool known;
+    uint32_t cycles;
+} step;
+static const tn_column change_columns[] = {TN_COLUMN(step, before, "before"),
+                                           TN_COLUMN(step, after, "after")};
+static const tn_record change_record = TN_RECORD(step, change_columns);
+static const tn_column more_keys[] = {TN_ANSWER_KEY("designs", "integer string"),
+                                      TN_ANSWER_LIST("names", "string", TN_OPTIONAL)};
+static const tn_record more_record = {.column = more_keys, .columns = 2};
+static const tn_column step_columns[] = {
+    TN_COLUMN(step, joules_per_step, "energy", TN_IN("mJ", 1e3)),
+    TN_COLUMN(step, share, "share"),
+    TN_RANGE("seconds", step, low, NULL),
+    TN_GROUP("macs_per_step", change_record, NULL),
+    TN_COLUMN(step, why, NULL, TN_OPTIONAL),
+    TN_COLUMN(step, cycles, NULL, TN_WHEN(step, known)),
+    TN_WRITTEN(NULL, NULL, "people", .cell = show_double),
+    TN_ANSWER_INLINE(more_record),
+};
+static const tn_record step_record = TN_RECORD(step, step_columns);
+
+static void expect(const json_t *schema, const char *key, const char *type, const char *unit) {
+    const json_t *property = json_object_get(json_object_get(schema, "properties"), key);
+    char *told = json_dumps(json_object_get(property, "type"), JSON_COMPACT);
+    assert_non_null(told);
+    assert_string_equal(told, type);
+    const char *said = json_string_value(json_object_get(property, "unit"));
+    assert_true(unit ? said && strcmp(said, unit) == 0 : !said);
+    free(told);
+}
+
+/* Types, units by the words of keys, of what stands above them, and what may be absent. */
+static void test_schema(void **state) {
+    tn_buffer out = {0}, told_rows = {0};
+    tn_json json;
+    (void)state;
+    tn_json_begin(&json, &out);
+    tn_json_object(&json);
+    tn_record_schema(&step_record, "tenfold.step/1", &json);
+    tn_json_end(&json);
+    json_t *schema = json_loads(out.data, 0, NULL);
+    assert_non_null(schema);
+    expect(schema, "joules_per_step", "[\"number\",\"null\"]", "J/step");
+    expect(schema, "share", "[\"number\",\"null\"]", "1");
+    expect(schema, "seconds", "[\"array\",\"null\"]", "s");
+    expect(schema, "macs_per_step", "[\"object\"]", NULL);
+    expect(schema, "why", "[\"string\",\"null\"]", NULL);
+    expect(schema, "cycles", "[\"integer\",\"null\"]", "cycles");
+    expect(schema, "designs", "[\"integer\",\"string\"]", "designs");
+    expect(schema, "names", "[\"array\"]", NULL);
+    const json_t *inside = json_object_get(json_object_get(schema, "properties"), "macs_per_step");
+    expect(inside, "before", "[\"integer\"]", "MACs/step");
+    char *required = json_dumps(json_object_get(schema, "required"), JSON_COMPACT);
+    assert_string_equal(
+        required,
+        "[\"schema\",\"joules_per_step\",\"share\",\"seconds\",\"macs_per_step\",\"cycles\",\"designs\"]");
+    free(required);
+    json_decref(schema);
+    tn_buffer_free(&out);
+
+    static const char *const head[] = {"key", "type", "unit", "what"};
+    tn_table table;
+    tn_table_head(&table, head, 4);
+    tn_record_key_rows(&step_record, "", &table);
+    tn_table_write(&table, false, &told_rows);
+    tn_table_free(&table);
+    char key[64], type[32], unit[32], what[32];
+    assert_int_equal(
+        sscanf(strstr(told_rows.data, "macs_per_step.after"), "%63s %31s %31s %31s", key, type, unit, what),
+        4);
+    assert_string_equal(type, "integer");
+    assert_string_equal(unit, "MACs/step");
+    assert_string_equal(what, "after");
+    assert_int_equal(sscanf(strstr(told_rows.data, "names[]"), "%63s %31s", key, type), 2);
+    assert_string_equal(type, "string");
+    assert_null(strstr(told_rows.data, "people"));
+    tn_buffer_free(&told_rows);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_keyed_rows),
-        cmocka_unit_test(test_amounts),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_ranges_and_lines),
+        cmocka_unit_test(test_schema),     cmocka_unit_test(test_json),
+        cmocka_unit_test(test_table),      cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_keyed_rows), cmocka_unit_test(test_amounts),
+        cmocka_unit_test(test_memory),     cmocka_unit_test(test_ranges_and_lines),
         cmocka_unit_test(test_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
