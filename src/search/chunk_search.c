@@ -304,8 +304,8 @@ tn_status tn_chunk_search_run(tn_chunk_search *search, const tn_chunk *chunk, tn
                               void *target, tn_outcome *found, tn_error *error) {
     tn_evaluator *evaluator = search->evaluator;
     chunk_run run = {search, chunk->outer, keep, target, found, error};
-    const bool sets =
-        !keep && !search->counts && tn_evaluator_is_bounded(evaluator) && tn_space_is_settled(search->space);
+    const bool sets = !keep && !search->counts && tn_evaluator_is_bounded(evaluator) &&
+                      tn_space_is_settled(search->space) && !asks_obstacle(search->space);
     for (; run.outer < chunk->outer + chunk->outers; run.outer++) {
         if (!evaluator->has_outer || evaluator->outer != run.outer)
             TN_TRY(tn_evaluator_load_outer(evaluator, run.outer, error));
