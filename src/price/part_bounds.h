@@ -31,6 +31,7 @@
 #ifndef TN_PRICE_PART_BOUNDS_H
 #define TN_PRICE_PART_BOUNDS_H
 
+#include "price/part_survey.h"
 #include "price/parts.h"
 
 /* A phase of a layer: its operations of the forward phase, or those of its gradients. */
@@ -40,25 +41,6 @@ typedef struct tn_moment {
 } tn_moment;
 
 enum { TN_LIVE_ACTIVATIONS, TN_LIVE_GRADIENTS, TN_LIVE_CORE_GRADIENTS, TN_LIVES };
-
-/* Cores of one size, and in how many layers there may be one. */
-typedef struct tn_core_limit {
-    uint64_t elements, word_bits;
-    uint32_t role;
-    uint32_t layers;
-    uint32_t *most; /* [units + 1]: layers of each unit, over its options */
-} tn_core_limit;
-
-/* What all steps of a model have in common, or differ in at most: made of every step that parts are made of. */
-typedef struct tn_part_survey {
-    size_t limits, slots; /* open addressing; word_bits 0: empty */
-    tn_core_limit *limit;
-    bool begun;
-    uint64_t pool[TN_ARRAY_ROLES]; /* digest of what a pool of that role is of, */
-    bool differs[TN_ARRAY_ROLES];  /* which is not the same in all steps */
-} tn_part_survey;
-tn_status tn_part_survey_add(tn_part_survey *survey, const tn_parting *parting, tn_arena *arena,
-                             tn_error *error);
 
 /* What parts of all steps of a model under one build must look at alike. */
 typedef struct tn_part_view {

@@ -17,7 +17,7 @@ typedef struct tn_build_task {
     size_t keys, build; /* place of the table, and in it */
     uint64_t inner;
     bool skipped;
-    bool is_finest; /* there was no time or no room for a finer front */
+    bool is_finest;       /* there was no time or no room for a finer front */
     tn_build_front front; /* of bounds; or, */
     bool listed; /* where its designs are few and some do not fit, all of them: no bounds but their prices */
     tn_known_design *design; /* [front.count] */
