@@ -51,6 +51,7 @@ enum { URAM_LIBRARIES = 2 };
 
 typedef struct {
     uint64_t blocks, cost;
+    uint64_t rows; /* of blocks, one of which answers */
 } tiling;
 
 /* A word: elements that are written each on its own. */
@@ -73,6 +74,7 @@ static bool pack(elements width, uint64_t depth, shape block, library block_memo
         !tn_mul(bits, rows, &bits) || !tn_mul(width.bits, width.count, &all))
         return false;
     made->blocks = tn_ceil_div(bits, block.width);
+    made->rows = rows;
     return tn_mul(made->blocks, 2 * block_memory.cost, &made->cost) &&
            add_selection(all, rows, 1, &made->cost);
 }
@@ -90,7 +92,7 @@ static bool cheapest(elements width, uint64_t depth, const shape *shapes, size_t
     return fits;
 }
 
-static bool yosys_bram(elements width, uint64_t depth, tn_blocks *blocks) {
+static bool yosys_bram(elements width, uint64_t depth, tn_blocks *blocks, uint64_t *rows) {
     tiling small, large;
     if (!cheapest(width, depth, bram18_shapes, 6, bram18_library, &small)) return false;
     if (!cheapest(width, depth, bram36_shapes, 7, bram36_library, &large)) return false;
@@ -98,15 +100,18 @@ static bool yosys_bram(elements width, uint64_t depth, tn_blocks *blocks) {
         blocks->bram18 = small.blocks;
     else
         blocks->bram36 = large.blocks;
+    *rows = small.cost <= large.cost ? small.rows : large.rows;
     return true;
 }
 
-static bool yosys_uram(elements width, uint64_t depth, uint64_t *blocks) {
+static bool yosys_uram(elements width, uint64_t depth, uint64_t *blocks, uint64_t *rows) {
     *blocks = UINT64_MAX;
     for (size_t i = 0; i < URAM_LIBRARIES; i++) {
         tiling made;
         if (!pack(width, depth, uram_shape, uram_libraries[i], &made)) return false;
-        if (made.blocks < *blocks) *blocks = made.blocks;
+        if (made.blocks >= *blocks) continue;
+        *blocks = made.blocks;
+        *rows = made.rows;
     }
     return true;
 }
@@ -147,6 +152,7 @@ uint64_t tn_memory_least_luts(uint64_t width_bits, uint64_t depth) {
 tn_status tn_memory_blocks(tn_geometry geometry, tn_memory_style style, uint64_t width_bits, uint64_t depth,
                            bool true_dual_port, tn_blocks *blocks, tn_error *error) {
     tn_blocks need = {0};
+    uint64_t rows;
     bool fits;
     if (width_bits == 0 || depth == 0)
         return tn_fail(error, TN_INPUT, "a memory of %s 0; both width and depth are at least 1",
@@ -154,12 +160,12 @@ tn_status tn_memory_blocks(tn_geometry geometry, tn_memory_style style, uint64_t
     if (geometry == TN_GEOMETRY_YOSYS && true_dual_port)
         return tn_fail(error, TN_INPUT, "geometry yosys knows no true dual port; take geometry hls");
     if (style == TN_STYLE_ULTRA)
-        fits = geometry == TN_GEOMETRY_YOSYS ? yosys_uram((elements){1, width_bits}, depth, &need.uram)
+        fits = geometry == TN_GEOMETRY_YOSYS ? yosys_uram((elements){1, width_bits}, depth, &need.uram, &rows)
                                              : tiled(width_bits, depth, uram_shape, &need.uram);
     else if (style == TN_STYLE_DISTRIBUTED)
         fits = lutram_luts(width_bits, depth, true_dual_port, &need.lutram);
     else if (style == TN_STYLE_BLOCK)
-        fits = geometry == TN_GEOMETRY_YOSYS ? yosys_bram((elements){1, width_bits}, depth, &need)
+        fits = geometry == TN_GEOMETRY_YOSYS ? yosys_bram((elements){1, width_bits}, depth, &need, &rows)
                                              : least_bram18(width_bits, depth, true_dual_port, &need.bram18);
     else
         return tn_fail(error, TN_INPUT, "a memory's style is block, ultra or distributed");
@@ -171,14 +177,15 @@ tn_status tn_memory_blocks(tn_geometry geometry, tn_memory_style style, uint64_t
 }
 
 tn_status tn_memory_element_blocks(tn_memory_style style, uint64_t count, uint64_t element_bits,
-                                   uint64_t depth, tn_blocks *blocks, tn_error *error) {
+                                   uint64_t depth, tn_blocks *blocks, uint64_t *rows, tn_error *error) {
     const elements width = {count, element_bits};
     tn_blocks need = {0};
     bool fits = count > 0 && element_bits > 0 && depth > 0;
     if (!fits || style == TN_STYLE_AUTO)
         return tn_fail(error, TN_INPUT, "a memory has words, elements and a style");
-    if (style == TN_STYLE_ULTRA) fits = yosys_uram(width, depth, &need.uram);
-    if (style == TN_STYLE_BLOCK) fits = yosys_bram(width, depth, &need);
+    *rows = 1;
+    if (style == TN_STYLE_ULTRA) fits = yosys_uram(width, depth, &need.uram, rows);
+    if (style == TN_STYLE_BLOCK) fits = yosys_bram(width, depth, &need, rows);
     if (style == TN_STYLE_DISTRIBUTED)
         fits =
             lutram_luts(element_bits, depth, false, &need.lutram) && tn_mul(need.lutram, count, &need.lutram);

@@ -68,9 +68,10 @@ tn_status tn_memory_blocks(tn_geometry geometry, tn_memory_style style, uint64_t
  * multiplexers included, so a deeper memory may take fewer LUTs. Of sizes that tn_memory_blocks has blocks for. */
 uint64_t tn_memory_least_luts(uint64_t width_bits, uint64_t depth);
 
-/* The same in geometry yosys for a memory whose words have `count` elements with a write enable each. */
+/* The same in geometry yosys for a memory whose words have `count` elements with a write enable each. *rows: of blocks, of which
+ * a multiplexer takes the one that answers; of LUTRAM 1, as its own LUTs do. */
 tn_status tn_memory_element_blocks(tn_memory_style style, uint64_t count, uint64_t element_bits,
-                                   uint64_t depth, tn_blocks *blocks, tn_error *error);
+                                   uint64_t depth, tn_blocks *blocks, uint64_t *rows, tn_error *error);
 
 /* The style that a memory gets where none is asked for, as the tools choose it: LUTRAM up to
  * `lutram_bits_most`, else block RAM. */

@@ -19,6 +19,7 @@ tn_status tn_rtl_lay(const tn_rtl_request *request, tn_arena *arena, tn_rtl_layi
 static tn_status tell_memory(const tn_rtl_memory *memory, const tn_device *device, tn_rtl_memory_line *line,
                              tn_error *error) {
     tn_blocks priced, inferred;
+    uint64_t rows;
     *line = (tn_rtl_memory_line){.holds = memory->holds,
                                  .of_price = memory->of_price,
                                  .style = memory->style,
@@ -28,7 +29,7 @@ static tn_status tell_memory(const tn_rtl_memory *memory, const tn_device *devic
     TN_TRY(tn_memory_blocks((tn_geometry)device->memory.geometry, line->style, line->width_bits, line->depth,
                             false, &priced, error));
     TN_TRY(tn_memory_element_blocks(line->style, memory->word, TN_RTL_ELEMENT_BITS, line->depth, &inferred,
-                                    error));
+                                    &rows, error));
     line->bram18 = line->banks * (priced.bram18 + 2 * priced.bram36);
     line->uram = line->banks * priced.uram;
     line->lutram = line->banks * priced.lutram;

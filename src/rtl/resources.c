@@ -96,18 +96,16 @@ static tn_status kernel(const counter *tally) {
 /* ---- memories ---- */
 
 static tn_status memories(const counter *tally) {
-    enum { BLOCK_WORDS = 2048 }; /* of a block as deep memories are mostly cut */
     for (uint32_t m = 0; m < tally->design->memories; m++) {
         const tn_rtl_memory *memory = &tally->design->memory[m];
         tn_blocks blocks;
+        uint64_t rows;
         TN_TRY(tn_memory_element_blocks(memory->style, memory->word, TN_RTL_ELEMENT_BITS, memory->depth,
-                                        &blocks, tally->error));
+                                        &blocks, &rows, tally->error));
         tally->sum->bram18 += memory->banks * (blocks.bram18 + 2 * blocks.bram36);
         tally->sum->uram += memory->banks * blocks.uram;
         tally->sum->lutram += memory->banks * blocks.lutram;
-        if (memory->style == TN_STYLE_BLOCK) /* rows of blocks, one of which answers */
-            multiplex(tally, tn_ceil_div(memory->depth, BLOCK_WORDS),
-                      memory->banks * memory->word * TN_RTL_ELEMENT_BITS);
+        multiplex(tally, rows, memory->banks * memory->word * TN_RTL_ELEMENT_BITS);
         if (memory->style == TN_STYLE_DISTRIBUTED)
             registers(tally, memory->banks * memory->word * TN_RTL_ELEMENT_BITS); /* what was read */
     }
