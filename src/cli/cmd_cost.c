@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define BYTES_PER_MIB 1048576.0
-#define IN_MIB        TN_IN("MiB", 1 / BYTES_PER_MIB)
 
 /* ---- columns ---- */
 
@@ -72,7 +71,7 @@ static const tn_column memory_columns[] = {
     TN_COLUMN_AS(NULL, tn_cost_memory, name, "what"),
     TN_COLUMN_AS(NULL, tn_cost_memory, elements, "elements"),
     TN_COLUMN(tn_cost_memory, bytes, "bytes"),
-    TN_COLUMN_AS(NULL, tn_cost_memory, bytes, "size", IN_MIB, TN_FIXED(3)),
+    TN_COLUMN_AS(NULL, tn_cost_memory, bytes, "size", TN_FITTING("B")),
 };
 static const tn_record memory_record = TN_RECORD(tn_cost_memory, memory_columns);
 
@@ -129,9 +128,9 @@ static const tn_record latency_record = TN_RECORD(tn_cost, latency_columns);
 
 static const tn_column part_columns[] = {
     TN_COLUMN(tn_cost_energy, name, "part"),
-    TN_COLUMN(tn_cost_energy, joules, "energy", TN_IN("mJ", 1e3)),
-    TN_COLUMN_AS(NULL, tn_cost_energy, least, "least", TN_IN("mJ", 1e3)),
-    TN_COLUMN_AS(NULL, tn_cost_energy, most, "most", TN_IN("mJ", 1e3)),
+    TN_COLUMN(tn_cost_energy, joules, "energy", TN_FITTING("J")),
+    TN_COLUMN_AS(NULL, tn_cost_energy, least, "least", TN_FITTING("J")),
+    TN_COLUMN_AS(NULL, tn_cost_energy, most, "most", TN_FITTING("J")),
     TN_COLUMN_AS(NULL, tn_cost_energy, share, "share", TN_PERCENT),
     TN_COLUMN_AS(NULL, tn_cost_energy, share, "", TN_BAR),
 };
@@ -195,9 +194,9 @@ static const tn_column flow_columns[] = {
     TN_COLUMN(tn_flow_price, saved_elements, "saved elements"),
     TN_COLUMN(tn_flow_price, peak_elements, "peak elements"),
     TN_COLUMN_AS("cycles_per_step", tn_flow_price, price.cycles_per_step, "cycles a step"),
-    TN_COLUMN_AS("seconds_per_step", tn_flow_price, price.seconds_per_step, "time", TN_IN("ms", 1e3)),
-    TN_COLUMN_AS("joules_per_step", tn_flow_price, price.joules_per_step, "energy", TN_IN("mJ", 1e3)),
-    TN_COLUMN_AS("on_chip_bytes", tn_flow_price, price.on_chip_bytes, "on chip", IN_MIB, TN_FIXED(2)),
+    TN_COLUMN_AS("seconds_per_step", tn_flow_price, price.seconds_per_step, "time", TN_FITTING("s")),
+    TN_COLUMN_AS("joules_per_step", tn_flow_price, price.joules_per_step, "energy", TN_FITTING("J")),
+    TN_COLUMN_AS("on_chip_bytes", tn_flow_price, price.on_chip_bytes, "on chip", TN_FITTING("B")),
     TN_WRITTEN("fits", put_fits, "fits", .cell = show_fits),
 };
 static const tn_record flow_record = TN_RECORD(tn_flow_price, flow_columns);
@@ -205,7 +204,7 @@ static const tn_record flow_record = TN_RECORD(tn_flow_price, flow_columns);
 static const tn_column clock_columns[] = {
     TN_COLUMN_AS("clock_MHz", tn_clock_price, clock_MHz, "clock", TN_IN("MHz", 1)),
     TN_COLUMN(tn_clock_price, cycles_per_step, "cycles a step"),
-    TN_COLUMN_AS("seconds_per_step", tn_clock_price, seconds_per_step, "time", TN_IN("ms", 1e3)),
+    TN_COLUMN_AS("seconds_per_step", tn_clock_price, seconds_per_step, "time", TN_FITTING("s")),
     TN_COLUMN(tn_clock_price, dsp, "DSP"),
 };
 static const tn_record clock_record = TN_RECORD(tn_clock_price, clock_columns);
@@ -245,15 +244,13 @@ static const tn_record real_change_record = TN_RECORD(tn_real_change, real_chang
 static const tn_column technique_columns[] = {
     TN_COLUMN(tn_technique_price, name, "technique"),
     TN_COLUMN(tn_technique_price, keys, NULL),
-    CHANGED(macs, "MACs", TN_IN("M", 1e-6), TN_FIXED(2)),
-    CHANGED(saved_bytes, "kept", TN_IN("KiB", 1.0 / 1024), TN_FIXED(1)),
-    CHANGED(peak_bytes, "peak", TN_IN("KiB", 1.0 / 1024), TN_FIXED(1)),
+    CHANGED(macs, "MACs", TN_FITTING("")),
+    CHANGED(saved_bytes, "kept", TN_FITTING("B")),
+    CHANGED(peak_bytes, "peak", TN_FITTING("B")),
     CHANGED(cycles_per_step, "cycles", .unit = NULL),
     TN_OBJECT("joules_per_step", tn_technique_price, joules_per_step, real_change_record, NULL),
-    TN_COLUMN_AS(NULL, tn_technique_price, joules_per_step.before, "energy", TN_IN("mJ", 1e3),
-                 .style = TN_NUMBER_SIGNIFICANT, .digits = 4),
-    TN_COLUMN_AS(NULL, tn_technique_price, joules_per_step.after, "then", TN_IN("mJ", 1e3),
-                 .style = TN_NUMBER_SIGNIFICANT, .digits = 4),
+    TN_COLUMN_AS(NULL, tn_technique_price, joules_per_step.before, "energy", TN_FITTING("J")),
+    TN_COLUMN_AS(NULL, tn_technique_price, joules_per_step.after, "then", TN_FITTING("J")),
 };
 static const tn_record technique_record = TN_RECORD(tn_technique_price, technique_columns);
 

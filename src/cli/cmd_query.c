@@ -1,6 +1,7 @@
 /* tenfold query DIR [EXPR]: the designs of a sweep that fulfil a condition. */
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "base/memory.h"
 #include "results/query.h"
 #include "text/csv.h"
 #include "text/json.h"
@@ -129,14 +130,13 @@ static tn_status print_json(const view *window, bool all, const tn_query_answer 
     return tn_output(&out, error);
 }
 
-/* Ids as --point takes them, counts whole, the rest rounded. */
-static void put_cell(const view *window, const tn_design_column *column, const tn_candidate *design,
-                     tn_buffer *value, tn_table *table) {
+/* Ids as --point takes them, quantities with the prefix of their column. */
+static void put_cell(const view *window, const tn_design_column *column, const tn_prefix *prefix,
+                     const tn_candidate *design, tn_buffer *value, tn_table *table) {
     char text[48];
     double number = tn_candidate_number(&window->space->choices, column, design);
-    if (column->kind == TN_DESIGN_QUANTITY && !tn_quantities[column->place].whole) {
-        tn_rounded_text(number, TN_NUMBER_SIGNIFICANT, 4, text, sizeof text);
-        tn_table_text(table, isnan(number) ? "-" : text);
+    if (column->kind == TN_DESIGN_QUANTITY) {
+        tn_table_text(table, isnan(number) ? "-" : tn_plain_text(number * prefix->scale, text));
         return;
     }
     value->length = 0;
@@ -144,17 +144,41 @@ static void put_cell(const view *window, const tn_design_column *column, const t
     tn_table_text(table, value->data ? value->data : "");
 }
 
+static tn_prefix prefix_of(const view *window, const tn_design_column *column, const tn_query_answer *found) {
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; column->kind == TN_DESIGN_QUANTITY && i < found->count; i++) {
+        double number = fabs(tn_candidate_number(&window->space->choices, column, &found->design[i]));
+        if (!isfinite(number) || number == 0) continue;
+        least = fmin(least, number);
+        most = fmax(most, number);
+    }
+    return tn_prefix_between(tn_word_unit(column->name), fmin(least, most), most);
+}
+
+static void put_head(const tn_design_column *column, const tn_prefix *prefix, tn_buffer *head, tn_table *table) {
+    head->length = 0;
+    tn_word_put_head(column->name, column->kind == TN_DESIGN_QUANTITY ? prefix->unit : NULL, head);
+    tn_table_text(table, head->data);
+}
+
 static tn_status print_table(const view *window, bool all, const tn_query_answer *found, tn_error *error) {
     char matched[32], asked[32], shown[32];
     tn_table table;
     tn_buffer value = {0};
+    tn_prefix *prefix;
+    TN_TRY(TN_ALLOC(window->count, &prefix, error));
     tn_table_begin(&table, window->count);
-    for (size_t c = 0; c < window->count; c++) tn_table_text(&table, window->column[c]->name);
+    table.constants = true;
+    for (size_t c = 0; c < window->count; c++) {
+        prefix[c] = prefix_of(window, window->column[c], found);
+        put_head(window->column[c], &prefix[c], &value, &table);
+    }
     for (size_t i = 0; i < found->count; i++)
         for (size_t c = 0; c < window->count; c++)
-            put_cell(window, window->column[c], &found->design[i], &value, &table);
+            put_cell(window, window->column[c], &prefix[c], &found->design[i], &value, &table);
     if (value.status != TN_OK) table.status = value.status;
     tn_buffer_free(&value);
+    tn_free(prefix);
     TN_TRY(tn_table_end(&table, error));
     tn_say("\n%s of the %s %s", tn_count_text(found->matched, matched), tn_count_text(found->asked, asked),
            all ? "designs that were kept" : "designs of the front");

@@ -158,13 +158,13 @@ static const tn_column design_columns[] = {
     TN_COLUMN_AS("value", tn_design_line, chosen, "value", TN_OPTIONAL),
     TN_COLUMN(tn_design_line, design, NULL),
     {.cell = design_cell, .title = "design", .kind = TN_COLUMN_TEXT},
-    TN_COLUMN(tn_design_line, seconds_per_step, "latency of a step", TN_IN("ms", 1e3)),
-    TN_COLUMN(tn_design_line, joules_per_step, "energy", TN_IN("mJ", 1e3)),
-    TN_COLUMN(tn_design_line, on_chip_bytes, "on-chip memory", TN_IN("MiB", 1.0 / 1048576)),
-    TN_COLUMN(tn_design_line, dsp, "DSP blocks", TN_FIXED(0)),
-    TN_COLUMN(tn_design_line, degrees_of_freedom, "degrees of freedom", TN_FIXED(0)),
-    TN_COLUMN(tn_design_line, accuracy, "accuracy", TN_PERCENT, TN_OPTIONAL),
-    TN_COLUMN(tn_design_line, relative_error, "error of the weights", TN_OPTIONAL),
+    TN_COLUMN(tn_design_line, seconds_per_step, NULL, TN_SAID("seconds_per_step")),
+    TN_COLUMN(tn_design_line, joules_per_step, NULL, TN_SAID("joules_per_step")),
+    TN_COLUMN(tn_design_line, on_chip_bytes, NULL, TN_SAID("on_chip_bytes")),
+    TN_COLUMN(tn_design_line, dsp, NULL, TN_SAID("dsp")),
+    TN_COLUMN(tn_design_line, degrees_of_freedom, "degrees of freedom", TN_FITTING("")),
+    TN_COLUMN(tn_design_line, accuracy, NULL, TN_SAID("accuracy"), TN_OPTIONAL),
+    TN_COLUMN(tn_design_line, relative_error, NULL, TN_SAID("relative_error"), TN_OPTIONAL),
 };
 static const tn_record design_record = TN_RECORD(tn_design_line, design_columns);
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { BAR_COLUMNS = 24 };
@@ -97,6 +98,13 @@ static bool has_colour(void) {
     return isatty(STDOUT_FILENO) == 1 && !getenv("NO_COLOR");
 }
 
+size_t tn_output_width(void) {
+    struct winsize window;
+    if (isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col >= 40)
+        return window.ws_col;
+    return 80;
+}
+
 /* What was made fit for a terminal already, and may hold colours of our own. */
 static tn_status write_shown(tn_buffer *out, tn_error *error) {
     tn_status status = out->status;
@@ -106,9 +114,9 @@ static tn_status write_shown(tn_buffer *out, tn_error *error) {
 }
 
 tn_status tn_output_rows(const tn_record *record, const void *rows, size_t count, tn_error *error) {
-    tn_buffer out = {0};
-    tn_record_table(record, rows, count, has_colour(), &out);
-    return write_shown(&out, error);
+    tn_table table;
+    tn_record_fill(record, rows, count, &table);
+    return tn_table_end(&table, error);
 }
 
 tn_status tn_output_lines(const tn_record *record, const void *row, tn_error *error) {
@@ -137,6 +145,7 @@ tn_status tn_output_names(const char *key, const char *const *name, size_t count
 
 tn_status tn_table_end(tn_table *table, tn_error *error) {
     tn_buffer out = {0};
+    table->width = tn_output_width();
     tn_table_write(table, has_colour(), &out);
     tn_table_free(table);
     return write_shown(&out, error);
