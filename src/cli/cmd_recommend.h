@@ -3,7 +3,9 @@
 #ifndef TN_CLI_CMD_RECOMMEND_H
 #define TN_CLI_CMD_RECOMMEND_H
 
+#include "design/explain.h"
 #include "front/knee.h"
+#include "results/goal.h"
 #include "results/recommendation.h"
 #include "results/result.h"
 #include "results/settled.h"
@@ -38,9 +40,10 @@ typedef struct tn_accuracy_grounds {
     tn_settled settled;
 } tn_accuracy_grounds;
 
-/* `point`: the front's. */
+/* `point`: the front's; `id`: the design that `choose` takes of them. */
 tn_status tn_accuracy_grounds_find(const tn_result *result, const tn_point *point, size_t count, uint64_t id,
-                                   tn_arena *arena, tn_accuracy_grounds *grounds, tn_error *error);
+                                   tn_chooser choose, void *user, tn_arena *arena,
+                                   tn_accuracy_grounds *grounds, tn_error *error);
 /* Before all else, among the costs, behind the other changes of the question, and in JSON. */
 void tn_accuracy_grounds_first(const tn_result *result, const tn_accuracy_grounds *grounds);
 void tn_accuracy_grounds_cost(const tn_accuracy_grounds *grounds);
@@ -64,8 +67,21 @@ typedef struct tn_grounds {
     tn_design_line *thinned;
 } tn_grounds;
 
-/* by NULL: the default choice; epsilon NAN: no thinned front. Lives in `arena`. */
 extern const tn_record tn_grounds_record; /* its keys, for JSON */
+
+/* What is recommended, and all that is said of it. */
+typedef struct tn_recommended {
+    const tn_result *result;
+    const tn_goal_choice *choice;
+    const tn_condition *where;   /* NULL: none */
+    const tn_result_row *row;    /* to build */
+    const tn_result_row *second; /* by another goal; NULL: the same design */
+    tn_goal second_goal;
+    const tn_explanation *why; /* of `row` */
+    const tn_grounds *grounds;
+} tn_recommended;
+
+tn_status tn_recommend_page(const tn_recommended *found, tn_error *error);
 
 /* The nearest misses of a folder without a feasible design, and what would mend them. */
 tn_status tn_recommend_misses(const tn_result *result, bool json, tn_arena *arena, tn_error *error);

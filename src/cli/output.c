@@ -164,6 +164,40 @@ void tn_say(const char *format, ...) {
     tn_buffer_free(&shown);
 }
 
+/* Columns of `length` bytes. */
+static size_t columns_of(const char *text, size_t length) {
+    size_t columns = 0;
+    for (size_t i = 0; i < length; i++) columns += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return columns;
+}
+
+void tn_say_folded(const char *label, size_t indent, const char *format, ...) {
+    tn_buffer text = {0};
+    va_list arguments;
+    size_t width = tn_output_width(), used = columns_of(label, strlen(label));
+    va_start(arguments, format);
+    tn_buffer_format_list(&text, format, arguments);
+    va_end(arguments);
+    tn_say("%s%*s", label, used < indent ? (int)(indent - used) : 0, "");
+    if (used < indent) used = indent;
+    bool first = true;
+    for (const char *word = text.data ? text.data : ""; *word;) {
+        size_t length = strcspn(word, " "), columns = columns_of(word, length);
+        if (!first && used + 1 + columns > width) {
+            tn_say("\n%*s", (int)indent, "");
+            used = indent;
+            first = true;
+        }
+        tn_say("%s%.*s", first ? "" : " ", (int)length, word);
+        used += columns + !first;
+        first = false;
+        word += length + (word[length] == ' ');
+    }
+    tn_say("\n");
+    if (text.status != TN_OK) first_failure = ENOMEM;
+    tn_buffer_free(&text);
+}
+
 void tn_say_heading(const char *text) {
     static const char begin[] = "\033[1;4m", end[] = "\033[0m";
     bool colour = has_colour();
@@ -227,11 +261,13 @@ void tn_print_incomplete(const tn_result *result, bool aside) {
     const char *what = result->completion == TN_BUDGET ? "a sweep with a budget" : "an unfinished sweep";
     tn_count_text(result->evaluated, evaluated);
     tn_big_words(&result->space->choices.size, designs);
-    static const char text[] = "%s: %s of %s designs were evaluated; what follows is of these alone\n\n";
-    if (aside)
+    static const char text[] = "%s: %s of %s designs seen, the others unknown";
+    if (aside) {
         fprintf(stderr, text, what, evaluated, designs);
-    else
-        tn_say(text, what, evaluated, designs);
+        fputs("\n\n", stderr);
+    } else {
+        tn_say_folded("", 0, text, what, evaluated, designs);
+    }
 }
 
 tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool json, tn_error *error) {

@@ -45,6 +45,8 @@ tn_status tn_output_names(const char *key, const char *const *name, size_t count
 
 /* Words for people, as printf. */
 void tn_say(const char *format, ...) TN_PRINTF(1, 2);
+/* The same as a paragraph that begins with `label`, as wide as the terminal (80 columns), further lines `indent` blanks in. */
+void tn_say_folded(const char *label, size_t indent, const char *format, ...) TN_PRINTF(3, 4);
 /* A heading above a table: an empty line, and the text underlined on a terminal. */
 void tn_say_heading(const char *text);
 

@@ -35,7 +35,8 @@ static const char *unlearned(const tn_space *space) {
 }
 
 tn_status tn_accuracy_grounds_find(const tn_result *result, const tn_point *point, size_t count, uint64_t id,
-                                   tn_arena *arena, tn_accuracy_grounds *grounds, tn_error *error) {
+                                   tn_chooser choose, void *user, tn_arena *arena,
+                                   tn_accuracy_grounds *grounds, tn_error *error) {
     const tn_space *space = tn_space_of(result->space, id);
     const tn_accuracy_table *table = &space->accuracy_table;
     tn_accuracy_value value[TN_ACCURACY_CHOICES_MOST];
@@ -60,8 +61,7 @@ tn_status tn_accuracy_grounds_find(const tn_result *result, const tn_point *poin
         grounds->measured = row->accuracy;
     }
     TN_TRY(leave_out(table, arena, grounds, error));
-    return tn_settled_of(result->space, point, count, id, tn_choose_knee, NULL, arena, &grounds->settled,
-                         error);
+    return tn_settled_of(result->space, point, count, id, choose, user, arena, &grounds->settled, error);
 }
 
 void tn_accuracy_grounds_first(const tn_result *result, const tn_accuracy_grounds *grounds) {

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "plot/gnuplot.h"
 #include "space/quantity.h"
+#include "text/number.h"
 #include "text/words.h"
 
 #include <inttypes.h>
@@ -80,8 +81,9 @@ static void put_nodes(layout *l, tn_buffer *data) {
     tn_buffer_text(data, "\n\n# merges: x y share-of-the-costliest label\n");
     for (uint32_t i = 0; i + 1 < n; i++) {
         tn_buffer label = {0};
-        tn_buffer_format(&label, "%" PRIu32 ": %" PRIu64 " MACs, %" PRIu64 " el.", i + 1, l->macs[i],
-                         l->elements[i]);
+        char macs[32], elements[32];
+        tn_buffer_format(&label, "%" PRIu32 ": %s MACs, %s numbers", i + 1, tn_count_text(l->macs[i], macs),
+                         tn_count_text(l->elements[i], elements));
         tn_buffer_format(data, "%g %g %g ", l->x[n + i], l->y[n + i], (double)l->macs[i] / l->most_macs);
         put_cell(data, &label);
     }
@@ -206,7 +208,8 @@ static tn_status define_axis(tn_buffer *definition, const char *axis, const tn_s
     const char *letters = strcmp(axis, "colour") == 0 ? "cb" : axis;
     tn_ticks ticks = {0};
     if (!scatter_axis->names)
-        ticks = tn_define_axis(definition, axis, scatter_axis->unit, 1, values.least, values.most, scatter_axis->log);
+        ticks = tn_define_axis(definition, axis, scatter_axis->unit, 1, values.least, values.most,
+                               scatter_axis->log);
     if (scatter_axis->names) {
         ticks.least = -0.5;
         ticks.most = (double)scatter_axis->names - 0.5;
@@ -261,7 +264,8 @@ void tn_attained_put(double (*point)[2], size_t count, int better_x, int better_
     if (count == 0) tn_buffer_text(data, "NaN NaN NaN 0\n");
     for (size_t i = 0; i < count; i++) {
         if (point[i][1] >= best) continue;
-        if (best < INFINITY) tn_buffer_format(data, "%.17g %.17g NaN 0\n", -better_x * point[i][0], -better_y * best);
+        if (best < INFINITY)
+            tn_buffer_format(data, "%.17g %.17g NaN 0\n", -better_x * point[i][0], -better_y * best);
         best = point[i][1];
         tn_buffer_format(data, "%.17g %.17g NaN 0\n", -better_x * point[i][0], -better_y * best);
     }

@@ -146,7 +146,8 @@ static size_t line_of_head(const char *text, size_t *begin, size_t width) {
     return fits;
 }
 
-static void write_cell(tn_buffer *out, const char *text, size_t length, const column_layout *layout, bool last) {
+static void write_cell(tn_buffer *out, const char *text, size_t length, const column_layout *layout,
+                       bool last) {
     size_t shown = 0;
     for (size_t i = 0; i < length; i++) shown += ((unsigned char)text[i] & 0xC0) != 0x80;
     int pad = layout->width > shown ? (int)(layout->width - shown) : 0;
@@ -158,8 +159,8 @@ static void write_cell(tn_buffer *out, const char *text, size_t length, const co
 }
 
 /* Heads end on one line. */
-static void write_head(const tn_table *table, const column_layout *layout, const size_t *column, size_t count, bool bold,
-                       tn_buffer *out) {
+static void write_head(const tn_table *table, const column_layout *layout, const size_t *column, size_t count,
+                       bool bold, tn_buffer *out) {
     size_t lines = 1;
     for (size_t i = 0; i < count; i++) {
         const char *text = table->cell[column[i]];
@@ -203,27 +204,53 @@ static void write_part(const tn_table *table, const column_layout *layout, const
         }
 }
 
-/* Columns side by side as far as they fit, the first one before each part. */
+/* How many columns from the first tell all rows apart; 1 where those would be too wide to stand before each part. */
+static size_t naming_columns(const tn_table *table, const column_layout *layout) {
+    size_t columns = table->columns, rows = table->count / columns, width = layout[0].width;
+    for (size_t named = 1; named <= columns; named++) {
+        bool alike = false;
+        for (size_t a = 1; !alike && a < rows; a++)
+            for (size_t b = a + 1; !alike && b < rows && b < a + 64; b++) {
+                size_t c = 0;
+                while (c < named && strcmp(table->cell[a * columns + c], table->cell[b * columns + c]) == 0)
+                    c++;
+                alike = c == named;
+            }
+        if (!alike) return named;
+        if (named == columns) break;
+        width += GAP + layout[named].width;
+        if (2 * width > table->width) break;
+    }
+    return 1;
+}
+
+/* Columns side by side as far as they fit, those that name the rows before each part. */
 static void write_parts(const tn_table *table, const column_layout *layout, size_t *column, bool bold,
                         tn_buffer *out) {
-    size_t count = 0, width = 0, parts = 0;
+    size_t count = 0, width = 0, parts = 0, named = table->width ? naming_columns(table, layout) : 1;
     for (size_t c = 0; c <= table->columns; c++) {
         if (c < table->columns && layout[c].constant) continue;
-        bool full = c == table->columns || (table->width && count > 1 && width + GAP + layout[c].width > table->width);
+        bool full = c == table->columns ||
+                    (table->width && count > named && width + GAP + layout[c].width > table->width);
         if (full) {
-            if (count == 1 && parts) break;
+            if (count == named && parts) break;
             if (parts++) tn_buffer_text(out, "\n");
             write_part(table, layout, column, count, bold, out);
             if (c == table->columns) break;
-            count = 1;
-            width = layout[0].width;
+            count = width = 0;
+            for (size_t k = 0; k < named; k++) {
+                if (layout[k].constant) continue;
+                width += (count ? GAP : 0) + layout[k].width;
+                column[count++] = k;
+            }
         }
         width += (count ? GAP : 0) + layout[c].width;
         column[count++] = c;
     }
 }
 
-static void write_rows(const tn_table *table, column_layout *layout, size_t *column, bool bold, tn_buffer *out) {
+static void write_rows(const tn_table *table, column_layout *layout, size_t *column, bool bold,
+                       tn_buffer *out) {
     size_t width = 0;
     measure(table, layout);
     for (size_t c = 0; c < table->columns; c++) width += layout[c].width + (c ? GAP : 0);
@@ -537,7 +564,8 @@ static void show_fitting(const tn_column *column, const tn_prefix *prefix, doubl
     if (isnan(real))
         tn_buffer_text(cell, "-");
     else
-        tn_buffer_text(cell, prefix ? tn_plain_text(real * prefix->scale, text) : tn_quantity_text(real, unit, text));
+        tn_buffer_text(cell, prefix ? tn_plain_text(real * prefix->scale, text)
+                                    : tn_quantity_text(real, unit, text));
 }
 
 static void show_real(const tn_column *column, double real, tn_buffer *cell) {
@@ -640,7 +668,8 @@ static void put_head(const tn_column *column, const tn_prefix *prefix, tn_table 
 }
 
 /* prefix[columns], of those that are fitting; NULL: each value has its own. */
-static void begin_table(const tn_record *record, const bool *shown, const tn_prefix *prefix, tn_table *table) {
+static void begin_table(const tn_record *record, const bool *shown, const tn_prefix *prefix,
+                        tn_table *table) {
     size_t columns = 0;
     for (size_t i = 0; i < record->columns; i++) columns += wanted(record, shown, i);
     tn_table_begin(table, columns);
@@ -678,7 +707,8 @@ static tn_prefix prefix_of(const tn_column *column, const void *rows, size_t cou
         least = fmin(least, each);
         most = fmax(most, each);
     }
-    return tn_prefix_between(column->said ? tn_word_unit(column->said) : column->unit, fmin(least, most), most);
+    return tn_prefix_between(column->said ? tn_word_unit(column->said) : column->unit, fmin(least, most),
+                             most);
 }
 
 static bool any_has(const tn_column *column, const void *rows, size_t count, size_t size) {

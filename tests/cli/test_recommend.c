@@ -104,7 +104,7 @@ static void every_design_is_of_the_front(void **state) {
     assert_true(rows > 1);
     tn_free(recommended);
     tn_free(front);
-    test_run run = test_program("recommend", test_in_folder("some"), NULL);
+    test_run run = test_program("recommend", test_in_folder("some"), "--full", NULL);
     assert_int_equal(run.status, 0);
     assert_non_null(strstr(run.out, "of 8 small changes"));
     assert_non_null(strstr(run.out, "static"));
