@@ -1,7 +1,7 @@
 /* tenfold query DIR [EXPR]: the designs of a sweep that fulfil a condition. */
+#include "base/memory.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "base/memory.h"
 #include "results/query.h"
 #include "text/csv.h"
 #include "text/json.h"
@@ -16,13 +16,14 @@ typedef struct {
     tn_common common;
     const char *sort, *columns;
     uint64_t limit;
-    bool all, csv, descending;
+    bool all, csv, descending, origin;
 } request;
 
 /* What is shown of each design. */
 typedef struct {
     const tn_space *space;
     const char *where;
+    bool origin; /* of each row: names of space, model and device */
     size_t count;
     const tn_design_column **column;
 } view;
@@ -75,9 +76,17 @@ static tn_status choose_columns(const request *asked, const tn_query *query, con
 
 static tn_status print_csv(const view *window, const tn_query_answer *found, tn_error *error) {
     tn_buffer out = {0}, value = {0};
+    static const char *const origin[] = {"space", "model", "device"};
+    for (int i = 0; window->origin && i < 3; i++) tn_csv_put(&out, origin[i]);
     for (size_t c = 0; c < window->count; c++) tn_csv_put(&out, window->column[c]->name);
     tn_csv_line(&out);
     for (size_t i = 0; i < found->count; i++) {
+        const tn_space *own = tn_space_of(window->space, found->design[i].id);
+        if (window->origin) {
+            tn_csv_put(&out, window->space->name);
+            tn_csv_put(&out, tn_model_name(own->model));
+            tn_csv_put(&out, tn_device_name(own->device));
+        }
         for (size_t c = 0; c < window->count; c++) {
             value.length = 0;
             tn_candidate_text(&window->space->choices, window->column[c], &found->design[i], &value);
@@ -119,6 +128,12 @@ static tn_status print_json(const view *window, bool all, const tn_query_answer 
     tn_json_array(&json);
     for (size_t i = 0; i < found->count; i++) {
         tn_json_object(&json);
+        const tn_space *own = tn_space_of(window->space, found->design[i].id);
+        if (window->origin) {
+            tn_json_put_text(&json, "space", window->space->name);
+            tn_json_put_text(&json, "model", tn_model_name(own->model));
+            tn_json_put_text(&json, "device", tn_device_name(own->device));
+        }
         for (size_t c = 0; c < window->count; c++)
             put_value(window, window->column[c], &found->design[i], &value, &json);
         tn_json_end(&json);
@@ -155,7 +170,8 @@ static tn_prefix prefix_of(const view *window, const tn_design_column *column, c
     return tn_prefix_between(tn_word_unit(column->name), fmin(least, most), most);
 }
 
-static void put_head(const tn_design_column *column, const tn_prefix *prefix, tn_buffer *head, tn_table *table) {
+static void put_head(const tn_design_column *column, const tn_prefix *prefix, tn_buffer *head,
+                     tn_table *table) {
     head->length = 0;
     tn_word_put_head(column->name, column->kind == TN_DESIGN_QUANTITY ? prefix->unit : NULL, head);
     tn_table_text(table, head->data);
@@ -207,9 +223,11 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     tn_query_answer found;
     if (asked->csv && asked->common.json)
         return tn_fail(error, TN_INPUT, "--csv and --json exclude each other; give one");
+    if (asked->origin && !asked->csv && !asked->common.json)
+        return tn_fail(error, TN_INPUT, "--origin goes with --csv or --json");
     if (asked->descending && !asked->sort) return tn_fail(error, TN_INPUT, "--descending goes with --sort");
     TN_TRY(tn_result_load(asked->common.argument[0], arena, &result, error));
-    view window = {.space = result.space};
+    view window = {.space = result.space, .origin = asked->origin};
     const tn_resources has = tn_device_resources(result.space->device);
     TN_TRY(tn_design_columns_of(&result.space->choices, &has, arena, &columns, error));
     if (asked->common.arguments > 1) {
@@ -240,6 +258,9 @@ static const tn_option options[] = {
      "everything with --csv and --json"},
     {"--all", TN_INTO(request, all), NULL, "ask all designs that sweep --keep-all kept, not the front alone"},
     {"--csv", TN_INTO(request, csv), NULL, "print CSV"},
+    {"--origin", TN_INTO(request, origin), NULL,
+     "with --csv or --json: names of space, model and device in every row, for results that are put "
+     "together"},
 };
 
 const tn_command tn_command_query = {

@@ -187,9 +187,34 @@ static tn_status which_part(const tn_command *command, const char *name, tn_erro
     return status;
 }
 
+/* argv as a shell takes it again. */
+static tn_status put_line(const tn_command *command, int argc, char **argv, tn_common *common,
+                          tn_error *error) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,/:@%";
+    tn_buffer line = {0};
+    tn_buffer_format(&line, "tenfold %s", command->name);
+    for (int i = 1; i < argc; i++) {
+        bool quoted = argv[i][0] == '\0' || argv[i][strspn(argv[i], plain)] != '\0';
+        tn_buffer_text(&line, quoted ? " '" : " ");
+        for (const char *c = argv[i]; *c; c++) {
+            if (*c == '\'')
+                tn_buffer_text(&line, "'\\''");
+            else
+                tn_buffer_bytes(&line, c, 1);
+        }
+        if (quoted) tn_buffer_text(&line, "'");
+    }
+    tn_status status = line.status == TN_OK
+                           ? tn_arena_copy_text(&common->arena, line.data, line.length, &common->line, error)
+                           : tn_fail(error, line.status, "no memory for the command line");
+    tn_buffer_free(&line);
+    return status;
+}
+
 static tn_status answer_request(const tn_command *command, int argc, char **argv, void *request, int *answer,
                                 tn_error *error) {
-    const tn_common *common = request;
+    tn_common *common = request;
+    TN_TRY(put_line(command, argc, argv, common, error));
     TN_TRY(read_options(command, argc, argv, request, error));
     if (common->help) {
         print_usage(command);

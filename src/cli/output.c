@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include "base/c_locale.h"
 #include "base/clock.h"
 #include "text/number.h"
 #include "text/record.h"
@@ -257,6 +258,15 @@ static void print_certificate(const tn_summary *summary) {
 
 void tn_print_incomplete(const tn_result *result, bool aside) {
     char evaluated[32], designs[TN_BIG_TEXT];
+    if (result->shards > 1) {
+        static const char part[] = "part %" PRIu64 " of %" PRIu64 " of a sweep; tenfold merge joins them";
+        if (aside)
+            fprintf(stderr, part, result->shard, result->shards);
+        else
+            tn_say_folded("", 0, part, result->shard, result->shards);
+        if (aside) fputs("\n\n", stderr);
+        return;
+    }
     if (result->completion == TN_EXHAUSTED) return;
     const char *what = result->completion == TN_BUDGET ? "a sweep with a budget" : "an unfinished sweep";
     tn_count_text(result->evaluated, evaluated);
@@ -276,11 +286,15 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
         tn_summary_json(summary, &out);
         return tn_output(&out, error);
     }
-    char designs[TN_BIG_TEXT], evaluated[32], feasible[32], front[32], rate[32];
-    tn_say("space %s: %s designs, %s evaluated, %s feasible, front of %s (%s)\n", summary->space,
+    char designs[TN_BIG_TEXT], evaluated[32], feasible[32], front[32], rate[32], part[64] = "";
+    if (summary->shards > 1)
+        tn_snprintf(part, sizeof part, "part %" PRIu64 " of %" PRIu64 ", ", summary->shard, summary->shards);
+    const char *how = summary->completion != TN_EXHAUSTED ? tn_completion_names[summary->completion]
+                      : summary->shards > 1               ? "every design of the part seen"
+                                                          : "every design seen";
+    tn_say("space %s: %s designs, %s evaluated, %s feasible, front of %s (%s%s)\n", summary->space,
            tn_big_words(summary->size, designs), tn_count_text(summary->evaluated, evaluated),
-           tn_count_text(summary->feasible, feasible), tn_count_text(summary->front, front),
-           tn_completion_names[summary->completion]);
+           tn_count_text(summary->feasible, feasible), tn_count_text(summary->front, front), part, how);
     if (strcmp(summary->counted_by, "bound") == 0)
         tn_say(
             "feasible and rejected are counted by what designs cost at least whatever their layouts: some of "
@@ -292,9 +306,10 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
     if (summary->seconds > 0) /* a merge evaluates nothing */
         tn_say("%.2f s, %s\n", summary->seconds, tn_si_text(summary->designs_per_second, "designs/s", rate));
     if (summary->front)
-        tn_say("recommended: design %llu (the knee of the front); %s/recommended.csv also has the best of "
-               "the front at each rank\n",
-               (unsigned long long)summary->knee, folder);
+        tn_say("which to build: tenfold recommend %s; the knee of the front is design %llu (recommended.csv "
+               "has it, and the "
+               "best at each rank)\n",
+               folder, (unsigned long long)summary->knee);
     else
         tn_say("no design fits; the causes above say what is short: widen the choices, or take a larger "
                "device\n");

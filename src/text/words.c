@@ -28,7 +28,8 @@ const tn_word tn_words[] = {
     {"bram18", "18-kbit block RAMs", "", NULL},
     {"uram", "UltraRAM blocks", "", NULL},
     {"degrees_of_freedom", "degrees of freedom of the varied weights", "",
-     "numbers that the weights can choose freely: their parameters, less r squared of every bond of rank r, which "
+     "numbers that the weights can choose freely: their parameters, less r squared of every bond of rank r, "
+     "which "
      "can be moved from one core to the next without changing the matrix"},
     {"parameters", "trained parameters", "", NULL},
     {"macs_per_step", "multiply-adds of a step", "", NULL},
@@ -58,13 +59,16 @@ const tn_word tn_words[] = {
     {"front", "front", "",
      "the designs that no other beats: whatever is better in one objective is worse in another"},
     {"knee", "knee", "",
-     "the design of the front that is nearest to the best of every objective at once, each on a logarithmic scale "
+     "the design of the front that is nearest to the best of every objective at once, each on a logarithmic "
+     "scale "
      "from the front's best (0) to its worst (1)"},
     {"exhausted", "every design seen", "", "the sweep has evaluated or excluded every design of the space"},
     {"undefined", "undefined", "",
-     "a design that its keys contradict, as a flow that a weight's format does not have: it is no design at all"},
+     "a design that its keys contradict, as a flow that a weight's format does not have: it is no design at "
+     "all"},
     {"feasible", "feasible", "", "a design that fits the device and fulfils the space's constraints"},
-    {"filled", "filled", "", "share of a kernel's multipliers that have an operand, of the cycles it is busy"},
+    {"filled", "filled", "",
+     "share of a kernel's multipliers that have an operand, of the cycles it is busy"},
     {"bond", "bond", "", "the index that two neighbouring cores of a weight share; its size is a rank"},
     {"core", "core", "", "one of the small tensors whose product is the weight matrix"},
     {"rank", "rank", "", "size of the index that two neighbouring cores of a weight share"},
@@ -73,7 +77,8 @@ const tn_word tn_words[] = {
     {"live", "live", "", "of an array: written, and still to be read"},
     {"step", "step", "", "one batch through forward, input gradients, weight gradients and update"},
     {"epoch", "epoch", "", "every example of the training data once"},
-    {"unverified", "unverified", "", "a figure of the device file that nobody measured or checked by synthesis"},
+    {"unverified", "unverified", "",
+     "a figure of the device file that nobody measured or checked by synthesis"},
     {"certificate", "certificate", "",
      "a proven bound of how far the front can be from that of the whole space"},
     {"hypervolume", "hypervolume", "", "share of the box from worst to best that the front dominates"},
@@ -135,17 +140,18 @@ void tn_word_put_head(const char *key, const char *prefixed, tn_buffer *out) {
 
 /* ---- prefixes ---- */
 
-static const tn_prefix times[] = {{"ns", 1e9},    {"µs", 1e6},      {"ms", 1e3},   {"s", 1},
+static const tn_prefix times[] = {{"ns", 1e9},       {"µs", 1e6},       {"ms", 1e3},       {"s", 1},
                                   {"min", 1 / 60.0}, {"h", 1 / 3600.0}, {"d", 1 / 86400.0}};
 static const tn_prefix sizes[] = {{"B", 1},
                                   {"KiB", 1 / 1024.0},
                                   {"MiB", 1 / 1048576.0},
                                   {"GiB", 1 / 1073741824.0},
                                   {"TiB", 1 / 1099511627776.0}};
-static const tn_prefix joules[] = {{"pJ", 1e12}, {"nJ", 1e9},  {"µJ", 1e6}, {"mJ", 1e3}, {"J", 1},
-                                   {"kJ", 1e-3}, {"MJ", 1e-6}, {"GJ", 1e-9}};
+static const tn_prefix joules[] = {{"pJ", 1e12}, {"nJ", 1e9},  {"µJ", 1e6},  {"mJ", 1e3},
+                                   {"J", 1},     {"kJ", 1e-3}, {"MJ", 1e-6}, {"GJ", 1e-9}};
 static const tn_prefix powers[] = {{"µW", 1e6}, {"mW", 1e3}, {"W", 1}, {"kW", 1e-3}, {"MW", 1e-6}};
-static const tn_prefix counts[] = {{"", 1}, {"M", 1e-6}, {"G", 1e-9}, {"T", 1e-12}, {"P", 1e-15}, {"E", 1e-18}};
+static const tn_prefix counts[] = {{"", 1},      {"M", 1e-6},  {"G", 1e-9},
+                                   {"T", 1e-12}, {"P", 1e-15}, {"E", 1e-18}};
 static const tn_prefix shares[] = {{"%", 100}};
 static const struct {
     const char *unit;
@@ -177,13 +183,33 @@ tn_prefix tn_prefix_of(const char *unit, double value) {
     for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
         if (strcmp(unit, units[u].unit) != 0) continue;
         size_t i = units[u].count - 1;
-        while (i > 0 && !(size * units[u].prefix[i].scale >= least_of(unit, &units[u].prefix[i], units[u].least)))
+        while (i > 0 &&
+               !(size * units[u].prefix[i].scale >= least_of(unit, &units[u].prefix[i], units[u].least)))
             i--;
         if (value == 0 || !isfinite(value))
             for (i = 0; i + 1 < units[u].count && units[u].prefix[i].scale != 1;) i++;
         return units[u].prefix[i];
     }
     return (tn_prefix){unit, 1};
+}
+
+double tn_unit_factor(const char *unit, const char *name, size_t length) {
+    static const struct {
+        const char *name, *unit;
+        double factor;
+    } also[] = {{"us", "s", 1e-6}, {"KB", "B", 1e3}, {"kB", "B", 1e3}, {"MB", "B", 1e6},
+                {"GB", "B", 1e9},  {"k", "", 1e3},   {"uJ", "J", 1e-6}};
+    for (size_t i = 0; i < sizeof also / sizeof *also; i++)
+        if (strcmp(also[i].unit, unit) == 0 && strlen(also[i].name) == length &&
+            memcmp(also[i].name, name, length) == 0)
+            return also[i].factor;
+    for (size_t u = 0; u < sizeof units / sizeof *units; u++)
+        for (size_t i = 0; strcmp(unit, units[u].unit) == 0 && i < units[u].count; i++) {
+            const char *prefixed = units[u].prefix[i].unit;
+            if (*prefixed && strlen(prefixed) == length && memcmp(prefixed, name, length) == 0)
+                return 1 / units[u].prefix[i].scale;
+        }
+    return 0;
 }
 
 tn_prefix tn_prefix_between(const char *unit, double least, double most) {
@@ -209,7 +235,12 @@ const char *tn_plain_text(double value, char *text) {
     } else if (size >= 99.95) {
         tn_snprintf(text, 48, "%.0f", value);
     } else if (size >= 1e-3) {
-        tn_rounded_text(value, TN_NUMBER_FIXED, size < 0.0995 ? 4 : size < 0.9995 ? 3 : size < 9.995 ? 2 : 1, text, 48);
+        tn_rounded_text(value, TN_NUMBER_FIXED,
+                        size < 0.0995   ? 4
+                        : size < 0.9995 ? 3
+                        : size < 9.995  ? 2
+                                        : 1,
+                        text, 48);
     } else {
         tn_rounded_text(value, TN_NUMBER_SIGNIFICANT, 3, text, 48);
     }

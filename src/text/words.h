@@ -17,7 +17,8 @@ TN_PUBLIC_BEGIN
 
 typedef struct tn_word {
     const char *key, *title;
-    const char *unit; /* of the value as it is kept: s, J, W, B (bytes), MHz; %: it is kept as a share of 1; "": a count */
+    const char *
+        unit; /* of the value as it is kept: s, J, W, B (bytes), MHz; %: it is kept as a share of 1; "": a count */
     const char *plain; /* what it is, in a sentence; NULL: the title says it */
 } tn_word;
 
@@ -42,6 +43,8 @@ typedef struct tn_prefix {
 tn_prefix tn_prefix_of(const char *unit, double value);
 /* The prefix of a whole axis or column, by its least and greatest absolute value. */
 tn_prefix tn_prefix_between(const char *unit, double least, double most);
+/* What `name` (ms, MiB, GB, kJ, h, ..) is of the unit: 1e-3, 1048576; 0: it is none of it. */
+double tn_unit_factor(const char *unit, const char *name, size_t length);
 /* A value and its unit: "19.4 s", "67.5 h", "7.16 MiB", "98.3 %", "1,253,376"; text holds at least 48 bytes. */
 const char *tn_quantity_text(double value, const char *unit, char *text);
 /* Three or four significant digits, thousands separated: "19.4", "12,345". */
