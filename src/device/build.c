@@ -61,10 +61,10 @@ static const tn_field build_fields[] = {
     TN_KEY(CHOICE, tn_build, core_memory,
            "memory of parameters, gradients and optimizer state; auto: per memory, whichever takes the least "
            "share of the device",
-           TN_DEFAULT("auto"), TN_ONE_OF(tn_memory_style_names),
+           TN_DEFAULT("auto"), TN_ONE_OF(tn_memory_asked_names),
            ABOUT(.bears_on = TN_BEARS_CORES, .relief = TN_RELIEF_CHOICES)),
     TN_KEY(CHOICE, tn_build, activation_memory, "memory of activations and intermediates", TN_DEFAULT("auto"),
-           TN_ONE_OF(tn_memory_style_names),
+           TN_ONE_OF(tn_memory_asked_names),
            ABOUT(.bears_on = TN_BEARS_ACTIVATIONS, .relief = TN_RELIEF_CHOICES)),
     TN_KEY(CHOICE, tn_build, split,
            "how a memory gives several elements a cycle: a bank for each, one wide word, rows of banks "

@@ -27,6 +27,7 @@ static tn_status choose_style(const tn_device *device, uint64_t width_bits, uint
                               tn_memory_style *style, tn_error *error) {
     tn_geometry geometry = (tn_geometry)device->memory.geometry;
     tn_blocks block, ultra;
+    if (*style == TN_STYLE_SHALLOW) *style = depth <= TN_LUT_WORDS ? TN_STYLE_DISTRIBUTED : TN_STYLE_AUTO;
     if (*style != TN_STYLE_AUTO) return TN_OK;
     *style = tn_memory_style_auto(width_bits, depth, device->memory.lutram_bits_most);
     if (*style == TN_STYLE_DISTRIBUTED) return TN_OK;
