@@ -11,7 +11,6 @@ if (E_max > 12) { set xtics nomirror autofreq }
 set ytics nomirror
 set grid xtics ytics linetype 1 linecolor rgb "#e4e4e4"
 set border 3
-array shade[8] = ["#2c7fb8", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d", "#444444"]
-if (named) { set key outside bottom center horizontal noenhanced } else { unset key }
+if (named) { set key tmargin center horizontal noenhanced } else { unset key }
 plot for [i = 1 : lines] data index i - 1 using 1:(100 * $2) with linespoints pointtype 7 pointsize 0.7 linewidth 1.4 \
-         linecolor rgb shade[(i - 1) % 8 + 1] title title_of[i]
+         linecolor rgb hue[(i - 1) % 7 + 1] title title_of[i]

@@ -12,9 +12,8 @@ set border 3
 stats data using 1 name "P" nooutput
 span = P_max > P_min ? P_max - P_min : P_max
 set xrange [P_min - 0.05 * span : P_max + 0.05 * span]
-array shade[8] = ["#2c7fb8", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d", "#444444"]
-if (named) { set key outside bottom center horizontal noenhanced } else { unset key }
+if (named) { set key tmargin center horizontal noenhanced } else { unset key }
 plot for [i = 1 : lines] data index i - 1 using 1:(100 * $2):(100 * $3) with yerrorbars pointtype 7 pointsize 0.1 linewidth 1.2 \
-         linecolor rgb shade[(i - 1) % 8 + 1] notitle, \
+         linecolor rgb hue[(i - 1) % 7 + 1] notitle, \
      for [i = 1 : lines] data index i - 1 using 1:(100 * $2) with linespoints pointtype 7 pointsize 0.8 linewidth 1.2 \
-         linecolor rgb shade[(i - 1) % 8 + 1] title title_of[i]
+         linecolor rgb hue[(i - 1) % 7 + 1] title title_of[i]

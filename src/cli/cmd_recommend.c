@@ -473,7 +473,7 @@ static tn_status choose(const request *asked, const tn_result *result, tn_arena 
                         tn_goal_choice *choice, const tn_condition **where, tn_error *error) {
     tn_goal goal;
     *where = NULL;
-    TN_TRY(tn_goal_find(asked->goal, result, &goal, error));
+    TN_TRY(tn_goal_find(asked->goal, &goal, error));
     if (asked->where)
         TN_TRY(tn_condition_parse(asked->where, (tn_position){"--where", 1, 1}, result->space, arena, where,
                                   error));
@@ -547,7 +547,7 @@ static const tn_option options[] = {
     {"--goal", TN_INTO(request, goal), "GOAL",
      "what is wanted: fastest, smallest, least-energy (each of the designs that learn as well as the best), "
      "most-accurate or "
-     "knee; default fastest, or knee where nothing is known of accuracy"},
+     "knee; default fastest"},
     {"--where", TN_INTO(request, where), "EXPR",
      "of the designs that fulfil this condition, as of tenfold query"},
     {"--full", TN_INTO(request, full), NULL,

@@ -98,8 +98,8 @@ void tn_accuracy_grounds_cost(const tn_accuracy_grounds *grounds) {
 void tn_accuracy_grounds_firm(const tn_result *result, const tn_accuracy_grounds *grounds) {
     const tn_settled *s = &grounds->settled;
     if (!s->asked) return;
-    tn_say("how firmly by accuracy: drawn from what is known of it, the knee stays in %" PRIu64 " of %" PRIu64
-           " draws, and its\nfolding, rank and whatever else is learned in %" PRIu64,
+    tn_say("how firmly by accuracy: drawn from what is known of it, the choice stays in %" PRIu64
+           " of %" PRIu64 " draws, and its\nfolding, rank and whatever else is learned in %" PRIu64,
            s->kept, s->draws, s->alike);
     if (s->rival_draws) tn_say("; next, design %" PRIu64 " in %" PRIu64, s->rival, s->rival_draws);
     if (s->gain > 0)

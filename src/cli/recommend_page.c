@@ -24,7 +24,10 @@ static void say_reason(const tn_result *result, const tn_goal_choice *choice, bo
                       tn_count_text(choice->asked, all), of);
         return;
     }
-    if (isnan(choice->floor))
+    if (isnan(choice->floor) && tn_goal_unlearned(result))
+        tn_say_folded("because", INDENT, "it is %s of %s designs that learn what the knee of the front does",
+                      most[choice->goal], tn_count_text(choice->accurate, some));
+    else if (isnan(choice->floor))
         tn_say_folded("because", INDENT, "it is %s of the %s designs%s", most[choice->goal],
                       tn_count_text(choice->asked, all), of);
     else
@@ -32,7 +35,6 @@ static void say_reason(const tn_result *result, const tn_goal_choice *choice, bo
             "because", INDENT, "it is %s of %s designs, of %s%s, within %.1f points of the best accuracy, %s",
             most[choice->goal], tn_count_text(choice->accurate, some), tn_count_text(choice->asked, all), of,
             100 * (choice->best - choice->floor), tn_quantity_text(choice->best, "%", best));
-    (void)result;
 }
 
 static tn_status say_choices(const tn_space *space, uint64_t id, tn_error *error) {

@@ -23,13 +23,9 @@ const char *tn_goal_unlearned(const tn_result *result) {
     return NULL;
 }
 
-tn_goal tn_goal_usual(const tn_result *result) {
-    return tn_goal_unlearned(result) ? TN_GOAL_KNEE : TN_GOAL_FASTEST;
-}
-
-tn_status tn_goal_find(const char *name, const tn_result *result, tn_goal *goal, tn_error *error) {
+tn_status tn_goal_find(const char *name, tn_goal *goal, tn_error *error) {
     char told[160];
-    *goal = tn_goal_usual(result);
+    *goal = TN_GOAL_FASTEST;
     if (!name) return TN_OK;
     for (int i = 0; i < TN_GOALS; i++)
         if (strcmp(name, tn_goal_names[i]) == 0) {
@@ -85,6 +81,15 @@ static tn_status choose_knee(const tn_result *result, const bool *asked, tn_aren
     return TN_OK;
 }
 
+/* The same values of all choices that change what is learned. */
+static bool learns_alike(const tn_space *space, uint64_t a, uint64_t b) {
+    for (size_t i = 0; i < space->choices.count; i++)
+        if (tn_accuracy_depends_on(&space->choices.axis[i]) &&
+            tn_choices_digit(&space->choices, a, i) != tn_choices_digit(&space->choices, b, i))
+            return false;
+    return true;
+}
+
 tn_status tn_goal_choose(const tn_result *result, tn_goal goal, const tn_condition *where, tn_arena *arena,
                          tn_goal_choice *choice, tn_error *error) {
     size_t count = result->front_count;
@@ -103,9 +108,18 @@ tn_status tn_goal_choose(const tn_result *result, tn_goal goal, const tn_conditi
                        "--goal most-accurate: nothing is known of accuracy; the space has no accuracy_table");
     choice->accurate = choice->asked;
     if (goal == TN_GOAL_KNEE) return choose_knee(result, asked, arena, choice, error);
+    const tn_result_row *alike = NULL; /* what is learned has to be as of this one */
+    if (tn_goal_unlearned(result) && choice->asked) {
+        TN_TRY(choose_knee(result, asked, arena, choice, error));
+        alike = &result->front[choice->index];
+        choice->index = count;
+        choice->accurate = 0;
+    }
     if (!isnan(choice->floor)) choice->accurate = 0;
     for (size_t i = 0; i < count; i++) {
         if (!asked[i]) continue;
+        if (alike && !learns_alike(result->space, alike->id, result->front[i].id)) continue;
+        choice->accurate += alike != NULL;
         if (!isnan(choice->floor) && !(tn_result_value(&result->front[i], "accuracy") >= choice->floor))
             continue;
         choice->accurate += !isnan(choice->floor);

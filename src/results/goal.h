@@ -3,7 +3,9 @@
  * A goal is the least (or greatest) of one quantity. What the device has costs nothing up to its budget: of the designs of the
  * front, all of which fit, `fastest` takes the fastest however much of the device it fills. Where accuracy is known, designs
  * that learn less are no answer: `fastest`, `smallest` and `least-energy` choose among those whose accuracy is within one point
- * of the best one's, or within the interval in which the best one's mean is known, whichever is wider. Equals are settled by
+ * of the best one's, or within the interval in which the best one's mean is known, whichever is wider. Where nothing is known of
+ * it, the fastest of all would be the one that learns least: then they choose among those that have the knee's values of all choices
+ * that change what is learned. Equals are settled by
  * time, then memory, then the lowest id.
  */
 #ifndef TN_RESULTS_GOAL_H
@@ -22,18 +24,15 @@ typedef enum tn_goal {
 } tn_goal;
 extern const char *const tn_goal_names[TN_GOALS + 1]; /* ended by NULL */
 
-/* NULL: what tn_goal_usual says. TN_INPUT that suggests the nearest name. */
-tn_status tn_goal_find(const char *name, const tn_result *result, tn_goal *goal, tn_error *error);
-/* Fastest; the knee where choices change what is learned and nobody knows how much, as the fastest would then be the one that
- * learns least. */
-tn_goal tn_goal_usual(const tn_result *result);
-/* Key of such a choice; NULL: none, or accuracy is known. */
+/* NULL: fastest. TN_INPUT that suggests the nearest name. */
+tn_status tn_goal_find(const char *name, tn_goal *goal, tn_error *error);
+/* Key of a choice that changes what is learned where nobody knows how much; NULL: none, or accuracy is known. */
 const char *tn_goal_unlearned(const tn_result *result);
 
 typedef struct tn_goal_choice {
     tn_goal goal;
     size_t index;           /* of result->front; front_count: no design fulfils the condition */
-    size_t asked, accurate; /* designs that fulfil the condition; of them accurate enough */
+    size_t asked, accurate; /* designs that fulfil the condition; of them accurate enough, or alike */
     double floor, best;     /* of accuracy; NAN: not known */
     size_t next;            /* the next best by the goal; front_count: none */
     const bool *fulfils;    /* [front_count] the condition */

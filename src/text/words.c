@@ -130,7 +130,7 @@ void tn_word_put_title(const char *key, tn_buffer *out) {
             tn_buffer_bytes(out, owner, (size_t)(dot - owner));
         }
     }
-    if (unit) tn_buffer_format(out, ", %s", unit);
+    if (unit) tn_buffer_format(out, " (%s)", unit);
 }
 
 void tn_word_put_head(const char *key, const char *prefixed, tn_buffer *out) {
