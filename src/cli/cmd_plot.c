@@ -134,7 +134,7 @@ static tn_status draw(const plotting *plot, const char *path, tn_error *error) {
     figure.marked = plot->count;
     for (size_t i = 0; i < plot->count && plot->result->recommended_count; i++)
         if (plot->design[i]->id == plot->result->recommended[0].id) figure.marked = i;
-    figure.marked_name = "recommended";
+    figure.marked_name = "knee of the front";
     figure.attained = true;
     if (plot->colour && is_discrete(plot->colour)) {
         tn_scatter_axis titled = {0};

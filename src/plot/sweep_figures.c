@@ -113,7 +113,11 @@ static tn_status put_attained(const front_figure *plot, tn_error *error) {
             point[known++][1] = 1e3 * tn_result_value(&result->front[i], "seconds_per_step");
         }
         tn_buffer_text(plot->data, "\n\n");
-        tn_attained_put(point, known, a == 2 && plot->quality == &qualities[1] ? -1 : a == 2 ? 1 : -1, -1, plot->data);
+        tn_attained_put(point, known,
+                        a == 2 && plot->quality == &qualities[1] ? -1
+                        : a == 2                                 ? 1
+                                                                 : -1,
+                        -1, plot->data);
     }
     return TN_OK;
 }
@@ -288,7 +292,7 @@ tn_status tn_sweep_front(const tn_result *result, const tn_roofline *gpu, const 
     tn_buffer_text(data, "\n\n");
     snprintf(label, sizeof label, "design %" PRIu64, design->id);
     tn_define_text(definition, "design_label",
-                   design->id == result->recommended[0].id ? "recommended (knee)" : label);
+                   design->id == result->recommended[0].id ? "knee of the front" : label);
     TN_TRY(put_published(&plot, claims, error));
     TN_TRY(put_attained(&plot, error));
     define(&plot, *shown);
@@ -367,11 +371,12 @@ static tn_status draw_design(drawing *picture, tn_evaluator *evaluator, tn_error
     tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": what its memories hold", result->space->name, id);
     TN_TRY(draw(picture, "memory", text, error));
     tn_energy_figure(&why, &picture->data, &picture->definition);
-    tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": energy of a step of %s", result->space->name,
-                id, time);
+    tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": energy of a step of %s", result->space->name, id,
+                time);
     TN_TRY(draw(picture, "energy", text, error));
     TN_TRY(tn_phases_figure(step, &why, picture->arena, &picture->data, &picture->definition, error));
-    tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": where the %s of a step go", result->space->name, id, time);
+    tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": where the %s of a step go", result->space->name,
+                id, time);
     TN_TRY(draw(picture, "phases", text, error));
     return tn_timeline_figure(step, &why, picture->folder, picture->options->format, picture->options->style,
                               picture->arena, &picture->path[picture->count++], error);
@@ -461,7 +466,8 @@ static tn_status draw_macs(drawing *picture, tn_evaluator *evaluator, tn_error *
     tn_define_axis(&picture->definition, "x", "", 1, 0, most, false);
     tn_define_real(&picture->definition, "groups", groups);
     tn_define_real(&picture->definition, "most", most);
-    tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": multiply-adds of a layer by the order of its products",
+    tn_snprintf(text, sizeof text,
+                "%s, design %" PRIu64 ": multiply-adds of a layer by the order of its products",
                 picture->result->space->name, picture->design.id);
     return draw(picture, "macs", text, error);
 }
@@ -501,8 +507,7 @@ static tn_status draw_resources(drawing *picture, tn_error *error) {
     tn_snprintf(text, sizeof text, "all of %s", tn_device_name(device));
     tn_define_text(&picture->definition, "budget_label", text);
     tn_snprintf(text, sizeof text, "%s: resources of %sdesign %" PRIu64, result->space->name,
-                picture->design.id == result->recommended[0].id ? "the recommended " : "",
-                picture->design.id);
+                picture->design.id == result->recommended[0].id ? "the knee, " : "", picture->design.id);
     return draw(picture, "resources", text, error);
 }
 
@@ -531,7 +536,9 @@ static tn_status draw_execution(drawing *picture, const char *path, tn_error *er
     if (prefix.scale < 1) prefix = (tn_prefix){"s", 1};
     tn_define_text(&picture->definition, "time_unit", prefix.unit);
     tn_define_real(&picture->definition, "time_ms", 1e3 / prefix.scale);
-    return draw(picture, "execution", "the flows run on this CPU: the time they took beside the time that its roofline foretells", error);
+    return draw(picture, "execution",
+                "the flows run on this CPU: the time they took beside the time that its roofline foretells",
+                error);
 }
 
 /* ---- all
