@@ -80,3 +80,7 @@ configure_file(cmake/tenfold-config.cmake.in tenfold-config.cmake @ONLY)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/tenfold-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/tenfold-config.cmake ${CMAKE_BINARY_DIR}/tenfold-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tenfold)
+
+# The pages, with their pictures and examples.
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "figures/*.png"
+    PATTERN "examples/*" PATTERN "man" EXCLUDE)

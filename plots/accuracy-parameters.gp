@@ -12,20 +12,19 @@ set border 3
 stats data using 1 name "P" nooutput
 span = P_max > P_min ? P_max - P_min : P_max
 set xrange [P_min - 0.05 * span : P_max + 0.05 * span]
-array shade[8] = ["#2c7fb8", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#a6761d", "#444444"]
-if (named) { set key outside bottom center horizontal noenhanced } else { unset key }
+if (named) { set key tmargin center horizontal noenhanced } else { unset key }
 # The ends between which all of it lies.
-set arrow 1 from graph 0, first constant to graph 1, first constant nohead back dashtype 2 linecolor rgb "#888888"
-set label 1 "constant answer" at graph 0.99, first constant right offset 0, 0.5 textcolor rgb "#666666"
+set arrow 1 from graph 0, first 100 * constant to graph 1, first 100 * constant nohead back dashtype 2 linecolor rgb "#888888"
+set label 1 "constant answer" at graph 0.99, first 100 * constant right offset 0, 0.5 textcolor rgb "#666666"
 if (has_dense) {
-    set arrow 2 from graph 0, first dense to graph 1, first dense nohead back dashtype 4 linecolor rgb "#888888"
-    set label 2 "dense" at graph 0.01, first dense left offset 0, 0.5 textcolor rgb "#666666"
+    set arrow 2 from graph 0, first 100 * dense to graph 1, first 100 * dense nohead back dashtype 4 linecolor rgb "#888888"
+    set label 2 "dense" at graph 0.01, first 100 * dense left offset 0, 0.5 textcolor rgb "#666666"
 }
 other = has_dense ? dense : constant
-low = constant < other ? constant : other
-high = constant < other ? other : constant
+low = 100 * (constant < other ? constant : other)
+high = 100 * (constant < other ? other : constant)
 set yrange [* < low : high < *]
-plot for [i = 1 : lines] data index i - 1 using 1:2:3 with yerrorbars pointtype 7 pointsize 0.1 linewidth 1.2 \
-         linecolor rgb shade[(i - 1) % 8 + 1] notitle, \
-     for [i = 1 : lines] data index i - 1 using 1:2 with linespoints pointtype 7 pointsize 0.8 linewidth 1.2 \
-         linecolor rgb shade[(i - 1) % 8 + 1] title title_of[i]
+plot for [i = 1 : lines] data index i - 1 using 1:(100 * $2):(100 * $3) with yerrorbars pointtype 7 pointsize 0.1 linewidth 1.2 \
+         linecolor rgb hue[(i - 1) % 7 + 1] notitle, \
+     for [i = 1 : lines] data index i - 1 using 1:(100 * $2) with linespoints pointtype 7 pointsize 0.8 linewidth 1.2 \
+         linecolor rgb hue[(i - 1) % 7 + 1] title title_of[i]

@@ -9,7 +9,7 @@ set key bottom right noenhanced
 set xlabel "batch size"
 set ylabel "examples/s"
 set xrange [0:*]
-array shade[4] = ["#3b75af", "#c0392b", "#21918c", "#8e44ad"]
+array shade[4] = [hue[1], hue[2], hue[3], hue[4]]
 do for [g = 1:groups] {
     set title heading[g] noenhanced
     set yrange [0:top[g]]

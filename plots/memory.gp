@@ -3,7 +3,7 @@
 # variables: heading, rows, most
 # columns: name capacity_KiB stored_KiB kind layout
 set title heading noenhanced
-set xlabel "capacity of the blocks taken (light) and what is stored in them (dark), KiB"
+set xlabel "capacity of the blocks taken (light) and what is stored in them (dark)" . x_unit
 set style fill solid 1 noborder
 set yrange [rows - 0.4 : -0.6]
 set xrange [0 : most * 1.7]
@@ -14,8 +14,10 @@ number = "0 0 0"
 of(k) = int(word(number, k + 1))
 count(k) = (number = sprintf("%d %d %d", of(0) + (k == 0), of(1) + (k == 1), of(2) + (k == 2)), k)
 stats data using (count(int($4))) nooutput
-array light[3] = ["#aed6f1", "#a9dfbf", "#f5cba7"]
-array dark[3] = ["#2471a3", "#1e8449", "#af601a"]
+array light[3] = ["#a6cfe8", "#f5d99a", "#a3d9c8"]
+set border 1
+set xtics nomirror
+array dark[3] = [hue[1], hue[2], hue[3]]
 array kind[3] = ["block RAM", "UltraRAM", "LUTRAM"]
 plot for [k = 0:2] data using (0.5 * $2):($4 == k ? $0 : NaN):(0.5 * $2):(0.36) with boxxyerror linecolor rgb light[k + 1] notitle, \
      for [k = 0:2] data using (0.5 * $3):($4 == k ? $0 : NaN):(0.5 * $3):(0.36) with boxxyerror linecolor rgb dark[k + 1] title (of(k) ? kind[k + 1] : ""), \

@@ -18,20 +18,18 @@ set yrange [-tensors + 0.4:0.9]
 plot data index 0 using 1:2 with lines linewidth 1.5 linecolor rgb '#888888', \
      data index 1 using 1:2:3 with labels right offset -1,0 noenhanced font ',10', \
      data index 2 using 1:2:(0.7 + 2.8*sqrt($3)) with points pointtype 7 pointsize variable \
-         linecolor rgb '#3b75af', \
+         linecolor rgb hue[1], \
      data index 2 using 1:2:4 with labels left offset 0.6,0.9 boxed noenhanced font ',9'
 
 set lmargin at screen 0.72
 set rmargin at screen 0.97
 set bmargin at screen 0.24
 set border 3
-set title 'MACs against peak live elements' font ',11'
+set title 'work against memory' font ',11'
 set xtics nomirror rotate by 40 right
 set ytics nomirror
-set xlabel 'MACs'
-set ylabel 'peak live (elements)'
-set format x '%.0s%c'
-set format y '%.0s%c'
+set xlabel 'multiply-adds'
+set ylabel 'most numbers kept at once'
 set key below maxcols 2
 set grid
 set autoscale
@@ -55,8 +53,8 @@ if (narrow(left, right)) { unset logscale x }
 eval("set xtics " . log_marks(left, right))
 if (narrow(low, high)) { unset logscale y }
 eval("set ytics " . log_marks(low, high))
-plot for [i=1:(points > 0)] data index 3 using 1:2 with steps linewidth 1.5 linecolor rgb '#c0504d' notitle, \
-     for [i=1:(points > 0)] data index 3 using 1:2 with points pointtype 7 pointsize 1.4 linecolor rgb '#c0504d' title 'front', \
+plot for [i=1:(points > 0)] data index 3 using 1:2 with steps linewidth 1.5 linecolor rgb hue[5] notitle, \
+     for [i=1:(points > 0)] data index 3 using 1:2 with points pointtype 7 pointsize 1.4 linecolor rgb hue[5] title 'front', \
      for [i=1:flows] data index 4 every ::i-1::i-1 using 1:2 with points pointtype 2*i+2 pointsize 1.8 \
-         linewidth 1.5 linecolor rgb word('#444444 #3b75af #2e8b57 #d08020', i) title word(names, i)
+         linewidth 1.5 linecolor rgb hue[int(word('7 1 3 2', i))] title word(names, i)
 unset multiplot

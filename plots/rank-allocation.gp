@@ -6,13 +6,14 @@ set title "what each layer gets" noenhanced
 set ylabel cost_label noenhanced
 set style data histograms
 set style histogram clustered gap 1
-set style fill solid 0.85 border rgb "#444444"
+set style fill solid 0.85 noborder
 set boxwidth 0.9
 set grid ytics linecolor rgb "#dddddd"
 set xtics rotate by -40 noenhanced
 set xrange [-0.8 : layers - 0.2]
 set yrange [0 : *]
+set format y "%.0s %c"
 set key outside above center horizontal
-plot data using 2:xtic(1) linecolor rgb "#27ae60" title "chosen", \
-     data using 3 linecolor rgb "#e67e22" title "greedy", \
-     data using 4 linecolor rgb "#c0392b" title "uniform rank"
+plot data using 2:xtic(1) linecolor rgb hue[3] title "chosen", \
+     data using 3 linecolor rgb hue[2] title "greedy", \
+     data using 4 linecolor rgb hue[5] title "uniform rank"

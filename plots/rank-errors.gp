@@ -26,11 +26,11 @@ set xlabel "parameters of the layer's cores"
 set ylabel "relative error"
 set grid xtics ytics linecolor rgb "#dddddd"
 set key outside right top noenhanced
-hue(i) = hsv2rgb((int(i) % int(layers)) / (layers + 0.0), 0.85, 0.75)
-plot for [k = 2:lines + 1] data index k using 1:($4 == 0 ? shown($2) : NaN):(hue($3)) with lines linecolor rgb variable notitle, \
-     for [k = 2:lines + 1] data index k using 1:($4 > 0 ? shown($2) : NaN):(hue($3)) with lines dashtype 3 linecolor rgb variable notitle, \
-     data index 1 using 1:(shown($2)):(hue($3)) with points pointtype 1 pointsize 0.6 linecolor rgb variable notitle, \
-     for [l = 0:layers - 1] NaN with lines linewidth 2 linecolor rgb hue(l) title value(sprintf("layer_%d", l)), \
+layer_hue(i) = step_of(int(i) % int(layers) + 1, int(layers))
+plot for [k = 2:lines + 1] data index k using 1:($4 == 0 ? shown($2) : NaN):(layer_hue($3)) with lines linecolor rgb variable notitle, \
+     for [k = 2:lines + 1] data index k using 1:($4 > 0 ? shown($2) : NaN):(layer_hue($3)) with lines dashtype 3 linecolor rgb variable notitle, \
+     data index 1 using 1:(shown($2)):(layer_hue($3)) with points pointtype 1 pointsize 0.6 linecolor rgb variable notitle, \
+     for [l = 0:layers - 1] NaN with lines linewidth 2 linecolor rgb layer_hue(l) title value(sprintf("layer_%d", l)), \
      data index 0 using 1:(shown($2)) with points pointtype 6 pointsize 1.3 linewidth 2 linecolor rgb "#222222" title "chosen", \
      NaN with points pointtype 1 linecolor rgb "#555555" title "candidates by tolerance", \
-     NaN with lines linewidth 0 linecolor rgb "#ffffff" title (exact ? "lower edge: exact" : "")
+     NaN with lines linewidth 0 linecolor rgb "#ffffff" title (exact ? "on the lower edge: no error" : "")

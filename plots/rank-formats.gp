@@ -26,4 +26,4 @@ set grid xtics ytics linecolor rgb "#dddddd"
 set key outside right top noenhanced
 plot for [k = 1:lines] data index k using 1:(shown($2)) with linespoints pointtype 6 + k linewidth 2 \
          title value(sprintf("format_%d", k)), \
-     NaN with lines linewidth 0 linecolor rgb "#ffffff" title (exact ? "lower edge: exact" : "")
+     NaN with lines linewidth 0 linecolor rgb "#ffffff" title (exact ? "on the lower edge: no error" : "")

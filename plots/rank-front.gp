@@ -10,6 +10,8 @@ set ylabel error_label noenhanced
 set grid xtics ytics linecolor rgb "#dddddd"
 set key top right
 set xrange [0 : *]
+set format x "%.0s %c"
+set rmargin 4
 stats data index 0 using ($2 > 0 ? log10($2) : NaN) name "E" nooutput
 low = 10 ** E_min / 2
 high = 10 ** E_max * 2
@@ -17,7 +19,7 @@ set yrange [low : high]
 if (narrow(low, high)) { unset logscale y }
 eval("set ytics " . log_marks(low, high))
 plot data index 0 using 1:3 with lines dashtype 2 linecolor rgb "#999999" title "lower bound", \
-     data index 0 using 1:2 with steps linecolor rgb "#2980b9" linewidth 1.5 title "front", \
-     data index 3 using 1:2 with points pointtype 6 pointsize 1.6 linewidth 2 linecolor rgb "#c0392b" title "uniform rank", \
-     data index 2 using 1:2 with points pointtype 4 pointsize 1.6 linewidth 2 linecolor rgb "#e67e22" title "greedy", \
-     data index 1 using 1:2 with points pointtype 7 pointsize 1.4 linecolor rgb "#27ae60" title "chosen"
+     data index 0 using 1:2 with steps linecolor rgb hue[1] linewidth 1.5 title "front", \
+     data index 3 using 1:2 with points pointtype 6 pointsize 1.6 linewidth 2 linecolor rgb hue[5] title "uniform rank", \
+     data index 2 using 1:2 with points pointtype 4 pointsize 1.6 linewidth 2 linecolor rgb hue[2] title "greedy", \
+     data index 1 using 1:2 with points pointtype 7 pointsize 1.4 linecolor rgb hue[3] title "chosen"

@@ -4,7 +4,7 @@
 # columns: place value bond
 set title "singular values of the unfoldings" noenhanced
 set logscale xy
-set xlabel "place"
+set xlabel "number of the singular value"
 set ylabel "singular value over the largest"
 set grid xtics ytics linecolor rgb "#dddddd"
 stats data using ($2 > 1e-9 ? log10($2) : NaN) name "S" nooutput
@@ -17,6 +17,6 @@ eval("set xtics " . log_marks(1, N_max * 1.1 + 1))
 if (narrow(low, 2)) { unset logscale y }
 eval("set ytics " . log_marks(low, 2))
 set key bottom left
-array colour[7] = [0x2980b9, 0xe67e22, 0x27ae60, 0x8e44ad, 0xc0392b, 0x16a085, 0x7f8c8d]
-plot for [k = 0:lines - 1] data index k using 1:2:(colour[(int($3) - 1) % 7 + 1]) with lines linecolor rgb variable notitle, \
-     for [b = 1:bonds] NaN with lines linewidth 2 linecolor rgb colour[(b - 1) % 7 + 1] title sprintf("bond %d", b)
+
+plot for [k = 0:lines - 1] data index k using 1:2:(hue_of[(int($3) - 1) % 7 + 1]) with lines linecolor rgb variable notitle, \
+     for [b = 1:bonds] NaN with lines linewidth 2 linecolor rgb hue_of[(b - 1) % 7 + 1] title sprintf("bond %d", b)

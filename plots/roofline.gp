@@ -4,10 +4,10 @@
 # columns: flops_per_byte GFLOPS share_percent
 set title sprintf("%s on %s, %s", model, device, precision)
 set logscale xy
-set format x "10^{%L}"
-set format y "10^{%L}"
-set xlabel "arithmetic intensity (flops/byte)"
-set ylabel "rate (GFLOPS)"
+set format x "%.0s %c"
+set format y "%.0s %c"
+set xlabel "arithmetic intensity, operations a byte"
+set ylabel "rate, GFLOP/s"
 set key bottom right
 set grid
 ridge = peak_GFLOPS/bandwidth_GBps
@@ -19,5 +19,5 @@ plot roof(x, peak_GFLOPS, bandwidth_GBps) with lines linewidth 2 linecolor rgb "
          title "peak and memory", \
      roof(x, reached_GFLOPS, cached_GBps) with lines linewidth 1 dashtype 2 linecolor rgb "#888888" \
          title "reached, operands in cache", \
-     data using 1:2:(size_of($3)) with points pointtype 7 pointsize variable linecolor rgb "#3b75af" \
+     data using 1:2:(size_of($3)) with points pointtype 7 pointsize variable linecolor rgb hue[1] \
          title "products of the step (area: share of its time)"

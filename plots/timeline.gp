@@ -4,7 +4,7 @@
 #            phase_0 .. phase_3 (names)
 # columns: row start_ms finish_ms phase critical
 set title heading noenhanced
-set xlabel "time, ms"
+set xlabel "time" . x_unit
 set xrange [0 : step_ms]
 set yrange [kernels - 0.4 : -0.6]
 set ytics nomirror scale 0 noenhanced ("" 0)
@@ -15,8 +15,8 @@ set rmargin 9
 set grid xtics linecolor rgb "#dddddd"
 set key outside above center horizontal maxrows 1 samplen 1.5 noenhanced
 set style fill solid 1 noborder
-array colour[4] = ["#2980b9", "#e67e22", "#27ae60", "#7f8c8d"]
+array colour[4] = [hue[1], hue[2], hue[6], hue[7]]
 plot for [p = 0:3] data using 2:($4 == p ? $1 : NaN):2:3:($1 - 0.36):($1 + 0.36) with boxxyerror \
          linecolor rgb colour[p + 1] title value(sprintf("phase_%d", p)), \
      data using ($5 == 1 ? $2 : NaN):($1 + 0.43):($3 - $2):(0) with vectors nohead linewidth 3 \
-         linecolor rgb "#c0392b" title "critical path"
+         linecolor rgb hue[5] title "critical path"

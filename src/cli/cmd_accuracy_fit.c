@@ -313,7 +313,7 @@ typedef struct {
 
 #define PREDICTION_COLUMNS                                                                                   \
     TN_COLUMN(prediction, design, "design"),                                                                 \
-        TN_COLUMN_AS("mean", prediction, told.mean, "mean", TN_PERCENT),                                 \
+        TN_COLUMN_AS("mean", prediction, told.mean, "mean", TN_PERCENT),                                     \
         TN_COLUMN_AS("deviation", prediction, told.deviation, "+-", TN_PERCENT),                             \
         TN_COLUMN_AS("low", prediction, told.low, "a run: least", TN_PERCENT),                               \
         TN_COLUMN_AS("high", prediction, told.high, "most", TN_PERCENT),                                     \

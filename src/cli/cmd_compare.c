@@ -201,13 +201,18 @@ static void put_ranges(const void *row, tn_json *json) {
 
 static void milliseconds_range(const void *row, tn_buffer *cell) {
     const tn_interval range = ((const view *)row)->row->seconds;
-    tn_buffer_format(cell, "%.3g .. %.3g", 1e3 * range.least, 1e3 * range.most);
+    char least[48], most[48];
+    tn_buffer_format(cell, "%s to %s", tn_quantity_text(range.least, "s", least),
+                     tn_quantity_text(range.most, "s", most));
 }
 
 static void joules_range(const void *row, tn_buffer *cell) {
     const tn_comparison_row *comparison_row = ((const view *)row)->row;
-    tn_buffer_format(cell, "%.0f .. %.0f", comparison_row->joules.least * comparison_row->steps_per_epoch,
-                     comparison_row->joules.most * comparison_row->steps_per_epoch);
+    char least[48], most[48];
+    tn_buffer_format(
+        cell, "%s to %s",
+        tn_quantity_text(comparison_row->joules.least * comparison_row->steps_per_epoch, "J", least),
+        tn_quantity_text(comparison_row->joules.most * comparison_row->steps_per_epoch, "J", most));
 }
 
 /* ---- records ---- */
@@ -216,14 +221,14 @@ static const tn_column view_columns[] = {
     TN_COLUMN(view, model, "model"),
     TN_COLUMN(view, system, "system"),
     TN_COLUMN(view, training, "training"),
-    TN_COLUMN(view, parameters_bytes, "parameters", TN_IN("MB", 1e-6)),
-    TN_COLUMN(view, live_bytes, "live memory", TN_IN("MB", 1e-6)),
-    TN_COLUMN(view, seconds_per_step, "step", TN_IN("ms", 1e3)),
+    TN_COLUMN(view, parameters_bytes, "parameters", TN_FITTING("B")),
+    TN_COLUMN(view, live_bytes, "live memory", TN_FITTING("B")),
+    TN_COLUMN(view, seconds_per_step, "step", TN_FITTING("s")),
     {.cell = milliseconds_range, .title = "range", .kind = TN_COLUMN_TEXT},
-    TN_COLUMN(view, kernels_seconds_per_step, "kernels alone", TN_IN("ms", 1e3), TN_OPTIONAL),
-    TN_COLUMN(view, seconds_per_epoch, "epoch", TN_IN("s", 1)),
-    TN_COLUMN(view, joules_per_step, "energy of a step", TN_IN("J", 1)),
-    TN_COLUMN(view, joules_per_epoch, "of an epoch", TN_IN("J", 1), TN_FIXED(0)),
+    TN_COLUMN(view, kernels_seconds_per_step, "kernels alone", TN_FITTING("s"), TN_OPTIONAL),
+    TN_COLUMN(view, seconds_per_epoch, "epoch", TN_FITTING("s")),
+    TN_COLUMN(view, joules_per_step, "energy of a step", TN_FITTING("J")),
+    TN_COLUMN(view, joules_per_epoch, "of an epoch", TN_FITTING("J")),
     {.cell = joules_range, .title = "range", .kind = TN_COLUMN_TEXT},
     TN_WRITTEN("range", put_ranges, NULL),
     TN_COLUMN(view, bram_bytes, NULL, TN_OPTIONAL),

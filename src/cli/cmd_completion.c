@@ -6,6 +6,11 @@
 
 #include <string.h>
 
+/* Options whose values are keys or quantities. */
+#define KEYS                                                                                                 \
+    "    --set) values=$(tenfold list keys 2>/dev/null | sed 's/$/=/') ;;\n"                                 \
+    "    --x|--y|--colour|--sort|--columns|--objective) values=$(tenfold list quantities 2>/dev/null) ;;\n"
+
 static void list_options(const tn_command *command, tn_buffer *out) {
     for (size_t i = 0; i < command->options; i++) tn_buffer_format(out, " %s", command->option[i].name);
     tn_buffer_text(out, " --json --quiet --help");
@@ -63,7 +68,10 @@ static void put_argument_values(tn_buffer *out) {
         out,
         "    cost|validate|rtl|ranks|compare|train|export) values=$(tenfold list models 2>/dev/null) ;;\n"
         "    sweep|accuracy|slurm) values=$(tenfold list spaces 2>/dev/null) ;;\n"
-        "    list) values='models devices spaces flows formats techniques' ;;\n"
+        "    finetune) values=$(tenfold list models 2>/dev/null) ;;\n"
+        "    technique) values=$(tenfold list techniques --json 2>/dev/null | sed -n 's/.*\"use\": \"tenfold "
+        "technique \\([a-z-]*\\)\".*/\\1/p') ;;\n"
+        "    list) values='models devices spaces flows formats techniques keys quantities gpus' ;;\n"
         "    completion) values='bash zsh' ;;\n");
 }
 
@@ -80,7 +88,7 @@ static void put_bash(tn_buffer *out) {
              "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
              "    COMPREPLY=($(compgen -W \"$commands --version --help\" -- \"$word\"))\n    return\n  fi\n"
              "  case \"$before\" in\n"
-             "    --device|--fpga|--gpu) values=$(tenfold list devices 2>/dev/null) ;;\n  esac\n"
+             "    --device|--fpga|--gpu) values=$(tenfold list devices 2>/dev/null) ;;\n" KEYS "  esac\n"
              "  case \"$command $before\" in\n");
     put_values(out);
     tn_buffer_text(out, "  esac\n"
@@ -147,7 +155,8 @@ static void put_zsh(tn_buffer *out) {
         put_described(tn_commands[i]->name, tn_commands[i]->summary, out);
     tn_buffer_text(out, ")\n  if (( CURRENT == 2 )); then\n    _describe command commands\n    return\n  fi\n"
                         "  case \"$words[CURRENT-1]\" in\n"
-                        "    --device|--fpga|--gpu) values=$(tenfold list devices 2>/dev/null) ;;\n  esac\n"
+                        "    --device|--fpga|--gpu) values=$(tenfold list devices 2>/dev/null) ;;\n" KEYS
+                        "  esac\n"
                         "  case \"$words[2] $words[CURRENT-1]\" in\n");
     put_values(out);
     tn_buffer_text(out, "  esac\n  if [[ -n $values ]]; then\n    compadd -- ${=values}\n    return\n  fi\n"

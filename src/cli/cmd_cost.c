@@ -1,19 +1,19 @@
 /* tenfold cost (MODEL | DIR --point ID): the columns of its answer, its tables for people, the command. */
 #include "cli/cost.h"
 
+#include "base/c_locale.h"
+#include "base/name_index.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "plot/design_figures.h"
 #include "text/record.h"
+#include "text/words.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define BYTES_PER_MIB 1048576.0
-#define IN_MIB        TN_IN("MiB", 1 / BYTES_PER_MIB)
 
 /* ---- columns ---- */
 
@@ -72,7 +72,7 @@ static const tn_column memory_columns[] = {
     TN_COLUMN_AS(NULL, tn_cost_memory, name, "what"),
     TN_COLUMN_AS(NULL, tn_cost_memory, elements, "elements"),
     TN_COLUMN(tn_cost_memory, bytes, "bytes"),
-    TN_COLUMN_AS(NULL, tn_cost_memory, bytes, "size", IN_MIB, TN_FIXED(3)),
+    TN_COLUMN_AS(NULL, tn_cost_memory, bytes, "size", TN_FITTING("B")),
 };
 static const tn_record memory_record = TN_RECORD(tn_cost_memory, memory_columns);
 
@@ -129,9 +129,9 @@ static const tn_record latency_record = TN_RECORD(tn_cost, latency_columns);
 
 static const tn_column part_columns[] = {
     TN_COLUMN(tn_cost_energy, name, "part"),
-    TN_COLUMN(tn_cost_energy, joules, "energy", TN_IN("mJ", 1e3), TN_ROUGH),
-    TN_COLUMN_AS(NULL, tn_cost_energy, least, "least", TN_IN("mJ", 1e3), TN_ROUGH),
-    TN_COLUMN_AS(NULL, tn_cost_energy, most, "most", TN_IN("mJ", 1e3), TN_ROUGH),
+    TN_COLUMN(tn_cost_energy, joules, "energy", TN_FITTING("J")),
+    TN_COLUMN_AS(NULL, tn_cost_energy, least, "least", TN_FITTING("J")),
+    TN_COLUMN_AS(NULL, tn_cost_energy, most, "most", TN_FITTING("J")),
     TN_COLUMN_AS(NULL, tn_cost_energy, share, "share", TN_PERCENT),
     TN_COLUMN_AS(NULL, tn_cost_energy, share, "", TN_BAR),
 };
@@ -197,10 +197,9 @@ static const tn_column flow_columns[] = {
     TN_COLUMN(tn_flow_price, saved_elements, "saved elements"),
     TN_COLUMN(tn_flow_price, peak_elements, "peak elements"),
     TN_COLUMN_AS("cycles_per_step", tn_flow_price, price.cycles_per_step, "cycles a step"),
-    TN_COLUMN_AS("seconds_per_step", tn_flow_price, price.seconds_per_step, "time", TN_IN("ms", 1e3)),
-    TN_COLUMN_AS("joules_per_step", tn_flow_price, price.joules_per_step, "energy", TN_IN("mJ", 1e3),
-                 TN_ROUGH),
-    TN_COLUMN_AS("on_chip_bytes", tn_flow_price, price.on_chip_bytes, "on chip", IN_MIB, TN_FIXED(2)),
+    TN_COLUMN_AS("seconds_per_step", tn_flow_price, price.seconds_per_step, "time", TN_FITTING("s")),
+    TN_COLUMN_AS("joules_per_step", tn_flow_price, price.joules_per_step, "energy", TN_FITTING("J")),
+    TN_COLUMN_AS("on_chip_bytes", tn_flow_price, price.on_chip_bytes, "on chip", TN_FITTING("B")),
     TN_WRITTEN("fits", put_fits, "fits", .cell = show_fits),
 };
 static const tn_record flow_record = TN_RECORD(tn_flow_price, flow_columns);
@@ -208,7 +207,7 @@ static const tn_record flow_record = TN_RECORD(tn_flow_price, flow_columns);
 static const tn_column clock_columns[] = {
     TN_COLUMN_AS("clock_MHz", tn_clock_price, clock_MHz, "clock", TN_IN("MHz", 1)),
     TN_COLUMN(tn_clock_price, cycles_per_step, "cycles a step"),
-    TN_COLUMN_AS("seconds_per_step", tn_clock_price, seconds_per_step, "time", TN_IN("ms", 1e3)),
+    TN_COLUMN_AS("seconds_per_step", tn_clock_price, seconds_per_step, "time", TN_FITTING("s")),
     TN_COLUMN(tn_clock_price, dsp, "DSP"),
 };
 static const tn_record clock_record = TN_RECORD(tn_clock_price, clock_columns);
@@ -248,13 +247,13 @@ static const tn_record real_change_record = TN_RECORD(tn_real_change, real_chang
 static const tn_column technique_columns[] = {
     TN_COLUMN(tn_technique_price, name, "technique"),
     TN_COLUMN(tn_technique_price, keys, NULL),
-    CHANGED(macs, "MACs", TN_IN("M", 1e-6), TN_FIXED(2)),
-    CHANGED(saved_bytes, "kept", TN_IN("KiB", 1.0 / 1024), TN_FIXED(1)),
-    CHANGED(peak_bytes, "peak", TN_IN("KiB", 1.0 / 1024), TN_FIXED(1)),
+    CHANGED(macs, "MACs", TN_FITTING("")),
+    CHANGED(saved_bytes, "kept", TN_FITTING("B")),
+    CHANGED(peak_bytes, "peak", TN_FITTING("B")),
     CHANGED(cycles_per_step, "cycles", .unit = NULL),
     TN_OBJECT("joules_per_step", tn_technique_price, joules_per_step, real_change_record, NULL),
-    TN_COLUMN_AS(NULL, tn_technique_price, joules_per_step.before, "energy", TN_IN("mJ", 1e3), TN_ROUGH),
-    TN_COLUMN_AS(NULL, tn_technique_price, joules_per_step.after, "then", TN_IN("mJ", 1e3), TN_ROUGH),
+    TN_COLUMN_AS(NULL, tn_technique_price, joules_per_step.before, "energy", TN_FITTING("J")),
+    TN_COLUMN_AS(NULL, tn_technique_price, joules_per_step.after, "then", TN_FITTING("J")),
 };
 static const tn_record technique_record = TN_RECORD(tn_technique_price, technique_columns);
 
@@ -293,29 +292,7 @@ static const tn_column cost_columns[] = {
 };
 const tn_record tn_cost_record = TN_RECORD(tn_cost, cost_columns);
 
-/* ---- people ---- */
-
-static void print_title(const tn_cost *cost) {
-    const tn_step *step = &cost->step;
-    const tn_explanation *why = &cost->why;
-    char text[3][32], epoch[32];
-    tn_say("%s on %s at %g MHz\n", step->name, why->device, why->clock_MHz);
-    tn_say("batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s, %s steps an epoch\n", step->batch, step->sequence,
-           step->precision,
-           step->inference ? "inference (a step is a forward pass)" : tn_optimizer_names[step->optimizer],
-           tn_count_text(step->steps_per_epoch, text[0]));
-    tn_say("%s parameters (%s), %s multiply-adds a %s\n", tn_count_text(step->parameters, text[0]),
-           tn_bytes_text((double)cost->memory[0].bytes, text[1]),
-           tn_count_text(tn_step_macs(step->macs), text[2]), step->inference ? "step" : "training step");
-    tn_say("a step takes %s cycles = %.4g ms, %s at %s; an epoch %.4g s, %s: %s\n",
-           tn_count_text(why->price.cycles_per_step, text[0]), 1e3 * why->price.seconds_per_step,
-           tn_si_rough(why->price.joules_per_step, "J", text[1]), tn_si_rough(why->price.watts, "W", text[2]),
-           cost->seconds_per_epoch,
-           tn_si_rough(why->price.joules_per_step * (double)step->steps_per_epoch, "J", epoch),
-           cost->fits ? "fits" : "DOES NOT FIT");
-    if (strcmp(cost->rtl, "yes") != 0)
-        tn_say("no hardware is generated of it (tenfold rtl): %s has no template\n", cost->rtl);
-}
+/* ---- people: sections ---- */
 
 static tn_status print_layers(const tn_cost *cost, tn_error *error) {
     tn_table table;
@@ -330,10 +307,11 @@ static tn_status print_budget(const tn_cost *cost, tn_error *error) {
     const tn_price *price = &cost->why.price;
     tn_say_heading("Budget");
     TN_TRY(tn_output_rows(&resource_record, cost->resource, TN_RESOURCES, error));
-    tn_say("on-chip memory blocks taken: %.2f MiB", (double)price->on_chip_bytes / BYTES_PER_MIB);
+    char on[48], off[48], moved[48];
+    tn_say("on-chip memory blocks taken: %s", tn_quantity_text((double)price->on_chip_bytes, "B", on));
     if (price->off_chip_bytes)
-        tn_say("; off chip: %.2f MiB, %.2f MiB moved a step", (double)price->off_chip_bytes / BYTES_PER_MIB,
-               (double)price->off_chip_bytes_per_step / BYTES_PER_MIB);
+        tn_say("; off chip: %s, %s moved a step", tn_quantity_text((double)price->off_chip_bytes, "B", off),
+               tn_quantity_text((double)price->off_chip_bytes_per_step, "B", moved));
     tn_say("\n");
     return TN_OK;
 }
@@ -346,7 +324,8 @@ static tn_status print_timeline(const tn_cost *cost, tn_error *error) {
         tn_say_heading("Fused into products' write-back");
         TN_TRY(tn_output_rows(&fused_record, cost->why.fused, cost->why.fused_lines, error));
     }
-    tn_say("%s\nfloor, all DSP blocks multiplying all the time: %s cycles\n", cost->why.bound,
+    tn_say_folded("", 0, "%s", cost->why.bound);
+    tn_say("floor, all DSP blocks multiplying all the time: %s cycles\n",
            tn_count_text(cost->why.floor_cycles, floor));
     return TN_OK;
 }
@@ -358,28 +337,12 @@ static tn_status print_energy(const tn_cost *cost, tn_error *error) {
     return tn_output_lines(&coefficient_record, &cost->coefficients, error);
 }
 
-/* Single changes that were priced; what is done already is none of them. */
-static void print_remedies(const tn_remedies *remedies) {
-    enum { SHOWN = 6 };
-    char text[32];
-    if (remedies->count == 0) {
-        tn_say("To fit: none of %zu single changes is enough%s", remedies->tried,
-               remedies->cut ? " (of a step this long no more are tried)" : "");
-        if (remedies->closest.change)
-            tn_say("; %s (is %s) comes nearest, to %.3g times what the device has", remedies->closest.change,
-                   remedies->closest.was, remedies->closest.ratio);
-        tn_say(".\n");
-        return;
-    }
-    tn_say("To fit: one of these changes, the fastest design first\n");
-    for (size_t i = 0; i < remedies->count && i < SHOWN; i++)
-        tn_say("  --set %s (is %s): %s a step\n", remedies->remedy[i].change, remedies->remedy[i].was,
-               tn_si_text(remedies->remedy[i].price.seconds_per_step, "s", text));
-}
-
-static void print_misfits(const tn_explanation *why, const tn_remedies *remedies) {
-    char need[32], have[32];
-    if (why->misfits == 0) return;
+static tn_status print_misfits(const tn_cost *cost, tn_error *error) {
+    const tn_explanation *why = &cost->why;
+    const tn_remedies *remedies = &cost->remedies;
+    char need[48], have[32];
+    (void)error;
+    if (why->misfits == 0) return TN_OK;
     tn_say_heading("Does not fit");
     for (uint32_t i = 0; i < why->misfits; i++) {
         const tn_misfit *misfit = &why->misfit[i];
@@ -389,49 +352,77 @@ static void print_misfits(const tn_explanation *why, const tn_remedies *remedies
             tn_say("%s %s (%s)", k ? "," : "", misfit->largest[k], tn_count_text(misfit->amount[k], need));
         tn_say(".\n");
     }
-    print_remedies(remedies);
-}
-
-static void print_unverified(const tn_explanation *why) {
-    if (why->unverified_count == 0) return;
-    tn_say("\nunverified figures of the device file that this rests on:");
-    for (uint32_t i = 0; i < why->unverified_count; i++) tn_say("%s %s", i ? "," : "", why->unverified[i]);
-    tn_say("\n");
-}
-
-tn_status tn_cost_print(const tn_cost *cost, tn_error *error) {
-    print_title(cost);
-    TN_TRY(print_layers(cost, error));
-    tn_say_heading("Phases");
-    TN_TRY(tn_output_rows(&phase_record, cost->phase, TN_PHASES, error));
-    tn_say_heading("Memory (contents; blocks round it up)");
-    TN_TRY(tn_output_rows(&memory_record, cost->memory, TN_COST_MEMORIES, error));
-    TN_TRY(print_budget(cost, error));
-    TN_TRY(tn_cost_print_memories(cost, error));
-    TN_TRY(print_timeline(cost, error));
-    TN_TRY(print_energy(cost, error));
-    tn_say_heading("Clocks that the operators meet (placement and routing apart)");
-    TN_TRY(tn_output_rows(&clock_record, cost->clock, cost->clocks, error));
-    if (cost->flows) {
-        tn_say_heading("Flows of the tensor-format linear layers under these kernels");
-        TN_TRY(tn_output_rows(&flow_record, cost->flow, cost->flows, error));
-    }
-    if (cost->techniques) {
-        tn_say_heading("What each technique changes, one behind the other");
-        TN_TRY(tn_output_rows(&technique_record, cost->technique, cost->techniques, error));
-    }
-    print_misfits(&cost->why, &cost->remedies);
-    print_unverified(&cost->why);
-    if (cost->figure) tn_say("\ntimeline drawn in %s\n", cost->figure);
+    for (size_t i = 0; i < remedies->count; i++)
+        tn_say("  --set %s (is %s): %s a step\n", remedies->remedy[i].change, remedies->remedy[i].was,
+               tn_quantity_text(remedies->remedy[i].price.seconds_per_step, "s", need));
+    if (remedies->cut) tn_say("  (the step is long: %zu changes were tried, no more)\n", remedies->tried);
     return TN_OK;
 }
+
+static tn_status print_unverified(const tn_cost *cost, tn_error *error) {
+    const tn_explanation *why = &cost->why;
+    (void)error;
+    if (why->unverified_count == 0) return TN_OK;
+    tn_say_heading("Unverified figures of the device file that this rests on");
+    for (uint32_t i = 0; i < why->unverified_count; i++) tn_say("%s\n", why->unverified[i]);
+    return TN_OK;
+}
+
+static tn_status print_phases(const tn_cost *cost, tn_error *error) {
+    tn_say_heading("Phases");
+    return tn_output_rows(&phase_record, cost->phase, TN_PHASES, error);
+}
+
+static tn_status print_memory(const tn_cost *cost, tn_error *error) {
+    tn_say_heading("Memory (contents; blocks round it up)");
+    return tn_output_rows(&memory_record, cost->memory, TN_COST_MEMORIES, error);
+}
+
+static tn_status print_clocks(const tn_cost *cost, tn_error *error) {
+    tn_say_heading("Clocks that the operators meet (placement and routing apart)");
+    return tn_output_rows(&clock_record, cost->clock, cost->clocks, error);
+}
+
+static tn_status print_flows(const tn_cost *cost, tn_error *error) {
+    if (cost->flows == 0) return TN_OK;
+    tn_say_heading("Flows of the tensor-format linear layers under these kernels");
+    return tn_output_rows(&flow_record, cost->flow, cost->flows, error);
+}
+
+static tn_status print_techniques(const tn_cost *cost, tn_error *error) {
+    if (cost->techniques == 0) return TN_OK;
+    tn_say_heading("What each technique changes, one behind the other");
+    return tn_output_rows(&technique_record, cost->technique, cost->techniques, error);
+}
+
+/* In the order in which --full prints them. */
+static const struct {
+    const char *name;
+    tn_status (*print)(const tn_cost *cost, tn_error *error);
+} sections[] = {
+    {"layers", print_layers},
+    {"phases", print_phases},
+    {"memory", print_memory},
+    {"budget", print_budget},
+    {"memories", tn_cost_print_memories},
+    {"kernels", print_timeline},
+    {"energy", print_energy},
+    {"clocks", print_clocks},
+    {"flows", print_flows},
+    {"techniques", print_techniques},
+    {"misfits", print_misfits},
+    {"unverified", print_unverified},
+};
+enum { SECTIONS = sizeof sections / sizeof *sections };
 
 /* ---- the command ---- */
 
 typedef struct {
     tn_common common;
-    const char *device, *point, *folder, *format;
+    const char *device, *point, *folder, *format, *show;
     tn_option_list set;
+    bool full;
+    bool shown[SECTIONS];
 } request;
 
 static const char default_device[] = TN_USUAL_DEVICE;
@@ -447,6 +438,37 @@ static tn_status load(const request *asked, tn_arena *arena, tn_target *target, 
         tn_device_name(target->design.device));
 }
 
+/* Twice as many lanes of one kind; the next thing that an architect would try. */
+static tn_status try_doubles(const tn_priced *given, tn_program_cache *cache, tn_cost *cost,
+                             tn_error *error) {
+    const struct {
+        const char *key;
+        uint64_t is;
+    } count[] = {{"build.rows", cost->build.rows},
+                 {"build.columns", cost->build.columns},
+                 {"build.reduction", cost->build.reduction},
+                 {"build.vector", cost->build.vector}};
+    double least = 0.98 * cost->why.price.seconds_per_step;
+    for (size_t i = 0; i < sizeof count / sizeof *count; i++) {
+        tn_arena scratch = {0};
+        tn_design changed;
+        tn_priced priced;
+        char text[48];
+        const char *const set[] = {text};
+        tn_snprintf(text, sizeof text, "%s=%" PRIu64, count[i].key, 2 * count[i].is);
+        tn_status status = tn_design_change(&given->design, set, 1, &scratch, &changed, error);
+        if (status == TN_OK) status = tn_design_price(&changed, given, cache, &scratch, &priced, error);
+        if (status == TN_OK && priced.price.misfits == 0 && priced.price.seconds_per_step < least) {
+            least = cost->faster.seconds_per_step = priced.price.seconds_per_step;
+            cost->faster.was = count[i].is;
+            memcpy(cost->faster.change, text, sizeof text);
+        }
+        tn_arena_free(&scratch);
+        if (status == TN_MEMORY || status == TN_INTERRUPTED) return status;
+    }
+    return TN_OK;
+}
+
 static tn_status price(const tn_target *target, tn_program_cache *cache, tn_arena *arena, tn_cost *cost,
                        tn_error *error) {
     const tn_design *design = &target->design;
@@ -458,11 +480,47 @@ static tn_status price(const tn_target *target, tn_program_cache *cache, tn_aren
     cost->step = *priced.step;
     TN_TRY(tn_price_explain(priced.workload, &cost->build, arena, &cost->why, error));
     if (cost->why.misfits) TN_TRY(tn_remedies_find(design, &limits, arena, &cost->remedies, error));
+    if (!cost->why.misfits) TN_TRY(try_doubles(&priced, cache, cost, error));
     TN_TRY(tn_clock_prices(&priced, cost->clock, &cost->clocks, error));
     TN_TRY(tn_grouping_compare(&priced, cost->grouping, error));
     TN_TRY(tn_flow_prices(design, cache, cost->flow, &cost->flows, error));
     TN_TRY(tn_technique_prices(design, cache, arena, &cost->technique, &cost->techniques, error));
     return tn_cost_prepare(cost, arena, error);
+}
+
+/* The sections that --show names. */
+static tn_status read_sections(request *asked, tn_error *error) {
+    const char *names[SECTIONS];
+    char name[32], told[160];
+    for (size_t i = 0; i < SECTIONS; i++) {
+        names[i] = sections[i].name;
+        asked->shown[i] = asked->full;
+    }
+    for (const char *cursor = asked->show ? asked->show : ""; *cursor;) {
+        size_t length = strcspn(cursor, ","), index = 0;
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), cursor);
+        while (index < SECTIONS && strcmp(names[index], name) != 0) index++;
+        if (index == SECTIONS)
+            return tn_fail(error, TN_INPUT, "--show has no section '%s'; %s", name,
+                           tn_suggestion(name, names, SECTIONS, told, sizeof told));
+        asked->shown[index] = true;
+        cursor += length + (cursor[length] == ',');
+    }
+    return TN_OK;
+}
+
+static tn_status print(const request *asked, const tn_cost *cost, tn_error *error) {
+    const char *again = asked->common.argument[0];
+    tn_buffer text = {0};
+    tn_buffer_text(&text, again);
+    if (asked->point) tn_buffer_format(&text, " --point %s", asked->point);
+    if (asked->device) tn_buffer_format(&text, " --device %s", asked->device);
+    if (asked->set.count) tn_buffer_text(&text, " --set ...");
+    if (!asked->show) tn_cost_print_page(cost, text.data ? text.data : again);
+    tn_buffer_free(&text);
+    for (size_t i = 0; i < SECTIONS; i++)
+        if (asked->shown[i]) TN_TRY(sections[i].print(cost, error));
+    return TN_OK;
 }
 
 /* Before anything is computed. */
@@ -487,7 +545,7 @@ static tn_status answer_request(const request *asked, tn_target *target, tn_prog
     TN_TRY(load(asked, arena, target, error));
     TN_TRY(price(target, cache, arena, &cost, error));
     TN_TRY(draw(asked, format, arena, &cost, error));
-    return asked->common.json ? tn_output_json(&tn_cost_record, &cost, error) : tn_cost_print(&cost, error);
+    return asked->common.json ? tn_output_json(&tn_cost_record, &cost, error) : print(asked, &cost, error);
 }
 
 static const tn_option options[] = {
@@ -496,6 +554,11 @@ static const tn_option options[] = {
     {"--point", TN_INTO(request, point), "ID", "with a sweep's folder: this design, on the sweep's device"},
     {"--set", TN_INTO(request, set), "KEY=VALUE",
      "override a key of the model, its build or the device; with --point: what if; repeatable"},
+    {"--show", TN_INTO(request, show), "SECTION,...",
+     "print these alone: layers, phases, memory, budget, memories, kernels, energy, clocks, flows, "
+     "techniques, misfits, "
+     "unverified"},
+    {"--full", TN_INTO(request, full), NULL, "print every section below the first page"},
     {"--plot", TN_INTO(request, folder), "DIR", "draw the step's timeline by kernel into this folder"},
     {"--format", TN_INTO(request, format), "png|svg|pdf", "picture format of --plot; default png"},
 };
@@ -506,6 +569,7 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
     tn_program_cache *cache;
     tn_target target = {0};
     (void)answer;
+    TN_TRY(read_sections(r, error));
     TN_TRY(tn_program_cache_new(&cache, error));
     tn_status status = answer_request(r, &target, cache, &r->common.arena, error);
     tn_target_free(&target);
@@ -516,7 +580,8 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
 const tn_command tn_command_cost = {
     .name = "cost",
     .summary = "one design's cost: a model's training step on a device",
-    .usage = "MODEL [--device DEVICE] [--set KEY=VALUE]...\nDIR --point ID [--set KEY=VALUE]...",
+    .usage = "MODEL [--device DEVICE] [--set KEY=VALUE]... [--full | --show SECTION,...]\nDIR --point ID "
+             "[--set KEY=VALUE]...",
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, NULL),

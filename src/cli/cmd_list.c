@@ -1,14 +1,16 @@
-/* tenfold list models|devices|spaces|flows|formats|techniques|gpus */
+/* tenfold list models|devices|spaces|flows|formats|techniques|keys|quantities|gpus */
 #include "base/memory.h"
 #include "base/name_index.h"
 #include "base/search_path.h"
 #include "cli/cmd_finetune.h"
 #include "cli/cmd_technique.h"
 #include "cli/commands.h"
+#include "cli/help.h"
 #include "cli/output.h"
 #include "cli/technique_questions.h"
 #include "design/changes.h"
 #include "flow/named.h"
+#include "space/quantity.h"
 #include "step/transformation.h"
 #include "tensor/weight.h"
 
@@ -25,9 +27,13 @@ typedef struct {
 static const char *const gpus[] = {NULL};
 #endif
 
+/* Stand for what --set takes, and what designs have. */
+static const char *const keys[] = {NULL}, *const quantities[] = {NULL};
+
 static const catalogue catalogues[] = {
     {"models", "models", NULL},     {"devices", "models/devices", NULL}, {"spaces", "spaces", NULL},
     {"flows", NULL, tn_flow_names}, {"formats", NULL, tn_format_names},  {"techniques", NULL, NULL},
+    {"keys", NULL, keys},           {"quantities", NULL, quantities},
 #ifdef TENFOLD_SATELLITES
     {"gpus", NULL, gpus},
 #endif
@@ -149,6 +155,14 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
 #ifdef TENFOLD_SATELLITES
     if (names == gpus) return tn_list_gpus(common, error);
 #endif
+    if (names == keys || names == quantities) {
+        const char **found;
+        if (names == keys) TN_TRY(tn_help_keys(&common->arena, &found, &count, error));
+        if (names == quantities) TN_TRY(TN_NEW(&common->arena, tn_quantities_count, &found, error));
+        for (size_t i = 0; names == quantities && i < tn_quantities_count; i++)
+            found[count++] = tn_quantities[i].name;
+        return tn_output_names(what, found, count, common->json, error);
+    }
     if (names == tn_format_names) return list_formats(common->json, error);
     if (wanted->folder) {
         const char **files;
@@ -170,8 +184,9 @@ static const tn_record names_record = {.column = names_keys,
 
 const tn_command tn_command_list = {
     .name = "list",
-    .summary = "list what can be named: models, devices, spaces, flows, formats, techniques, gpus",
-    .usage = "models|devices|spaces|flows|formats|techniques|gpus",
+    .summary =
+        "list what can be named: models, devices, spaces, flows, formats, techniques, keys, quantities, gpus",
+    .usage = "models|devices|spaces|flows|formats|techniques|keys|quantities|gpus",
     .arguments = {1, 1},
     TN_ANSWERS(&names_record, &technique_list_record, &format_list_record),
     .answer = answer,

@@ -68,7 +68,8 @@ static tn_status names_of(const plotting *plot, const tn_design_column *column, 
 
 static tn_status make_axis(const plotting *plot, const tn_design_column *column, char letter,
                            tn_scatter_axis *axis, tn_error *error) {
-    *axis = (tn_scatter_axis){.title = column->name, .log = letter && strchr(plot->asked->log, letter)};
+    TN_TRY(tn_scatter_axis_of(column->name, plot->arena, axis, error));
+    axis->log = letter && strchr(plot->asked->log, letter);
     const tn_accuracy_table *table = &plot->result->space->accuracy_table;
     if (table->rows && strcmp(column->name, tn_accuracy_table_quantity(table)) == 0) {
         const tn_accuracy_ends ends = tn_accuracy_table_ends(table);
@@ -79,7 +80,7 @@ static tn_status make_axis(const plotting *plot, const tn_design_column *column,
         axis->end_name[1] = "a constant answer";
         if (axis->ends == 2)
             TN_TRY(tn_arena_format(plot->arena, &axis->title, error, "%s (a constant answer: %.4g)",
-                                   column->name, ends.constant));
+                                   axis->title, ends.constant));
     }
     if (!is_named(column)) return TN_OK;
     if (axis->log)
@@ -87,6 +88,12 @@ static tn_status make_axis(const plotting *plot, const tn_design_column *column,
                        column->name);
     axis->names = column->choice->count;
     return names_of(plot, column, &axis->name, error);
+}
+
+/* A choice of few values, whose designs are told apart as series. */
+static bool is_discrete(const tn_design_column *column) {
+    enum { SERIES_MOST = 8 };
+    return column->kind == TN_DESIGN_CHOICE && (is_named(column) || column->choice->count <= SERIES_MOST);
 }
 
 /* A design of which a value is not known is left out. */
@@ -97,7 +104,8 @@ static tn_status take_points(plotting *plot, tn_error *error) {
         const tn_candidate *design = &plot->found.design[i];
         tn_scatter_point point = {.x = place_of(plot, plot->x, design), .y = place_of(plot, plot->y, design)};
         if (plot->colour) point.colour = place_of(plot, plot->colour, design);
-        if (plot->colour && is_named(plot->colour)) point.series = (size_t)point.colour;
+        if (plot->colour && is_discrete(plot->colour))
+            point.series = tn_choices_digit(&plot->result->space->choices, design->id, plot->colour->place);
         if (!isfinite(point.x) || !isfinite(point.y) || !isfinite(point.colour)) continue;
         plot->design[plot->count] = design;
         plot->point[plot->count++] = point;
@@ -131,19 +139,29 @@ static tn_status write_csv(const plotting *plot, const char *path, tn_error *err
 static tn_status draw(const plotting *plot, const char *path, tn_error *error) {
     const tn_designs_plot *asked = plot->asked;
     const char *heading = "";
+    char count[32];
     tn_scatter figure = {.count = plot->count, .point = plot->point, .series = 1};
     TN_TRY(make_axis(plot, plot->x, 'x', &figure.x, error));
     TN_TRY(make_axis(plot, plot->y, 'y', &figure.y, error));
-    if (plot->colour && is_named(plot->colour)) {
+    figure.marked = plot->count;
+    for (size_t i = 0; i < plot->count && plot->result->recommended_count; i++)
+        if (plot->design[i]->id == plot->result->recommended[0].id) figure.marked = i;
+    figure.marked_name = "knee of the front";
+    figure.attained = true;
+    if (plot->colour && is_discrete(plot->colour)) {
+        tn_scatter_axis titled = {0};
         figure.series = plot->colour->choice->count;
+        figure.ordered = !is_named(plot->colour);
+        TN_TRY(tn_scatter_axis_of(plot->colour->name, plot->arena, &titled, error));
+        figure.series_title = titled.title;
         TN_TRY(names_of(plot, plot->colour, &figure.series_name, error));
     } else if (plot->colour) {
         TN_TRY(make_axis(plot, plot->colour, '\0', &figure.colour, error));
     }
     if (!figure.series_name) figure.series_name = &heading;
     if (asked->style == TN_FIGURE_SCREEN)
-        TN_TRY(tn_arena_format(plot->arena, &heading, error, "%s: %zu designs%s%s", plot->result->space->name,
-                               plot->count, plot->query.where ? " with " : "",
+        TN_TRY(tn_arena_format(plot->arena, &heading, error, "%s: %s designs%s%s", plot->result->space->name,
+                               tn_count_text(plot->count, count), plot->query.where ? " with " : "",
                                plot->query.where ? tn_condition_text(plot->query.where) : ""));
     figure.heading = heading;
     return tn_scatter_draw(&figure, path, asked->format, asked->style, error);

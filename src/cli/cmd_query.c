@@ -1,4 +1,5 @@
 /* tenfold query DIR [EXPR]: the designs of a sweep that fulfil a condition. */
+#include "base/memory.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "results/query.h"
@@ -15,13 +16,14 @@ typedef struct {
     tn_common common;
     const char *sort, *columns;
     uint64_t limit;
-    bool all, csv, descending;
+    bool all, csv, descending, origin;
 } request;
 
 /* What is shown of each design. */
 typedef struct {
     const tn_space *space;
     const char *where;
+    bool origin; /* of each row: names of space, model and device */
     size_t count;
     const tn_design_column **column;
 } view;
@@ -74,9 +76,17 @@ static tn_status choose_columns(const request *asked, const tn_query *query, con
 
 static tn_status print_csv(const view *window, const tn_query_answer *found, tn_error *error) {
     tn_buffer out = {0}, value = {0};
+    static const char *const origin[] = {"space", "model", "device"};
+    for (int i = 0; window->origin && i < 3; i++) tn_csv_put(&out, origin[i]);
     for (size_t c = 0; c < window->count; c++) tn_csv_put(&out, window->column[c]->name);
     tn_csv_line(&out);
     for (size_t i = 0; i < found->count; i++) {
+        const tn_space *own = tn_space_of(window->space, found->design[i].id);
+        if (window->origin) {
+            tn_csv_put(&out, window->space->name);
+            tn_csv_put(&out, tn_model_name(own->model));
+            tn_csv_put(&out, tn_device_name(own->device));
+        }
         for (size_t c = 0; c < window->count; c++) {
             value.length = 0;
             tn_candidate_text(&window->space->choices, window->column[c], &found->design[i], &value);
@@ -117,6 +127,12 @@ static tn_status print_json(const view *window, bool all, const tn_query_answer 
     tn_json_array(&json);
     for (size_t i = 0; i < found->count; i++) {
         tn_json_object(&json);
+        const tn_space *own = tn_space_of(window->space, found->design[i].id);
+        if (window->origin) {
+            tn_json_put_text(&json, "space", window->space->name);
+            tn_json_put_text(&json, "model", tn_model_name(own->model));
+            tn_json_put_text(&json, "device", tn_device_name(own->device));
+        }
         for (size_t c = 0; c < window->count; c++)
             put_value(window, window->column[c], &found->design[i], &value, &json);
         tn_json_end(&json);
@@ -128,14 +144,13 @@ static tn_status print_json(const view *window, bool all, const tn_query_answer 
     return tn_output(&out, error);
 }
 
-/* Ids as --point takes them, counts whole, the rest rounded. */
-static void put_cell(const view *window, const tn_design_column *column, const tn_candidate *design,
-                     tn_buffer *value, tn_table *table) {
+/* Ids as --point takes them, quantities with the prefix of their column. */
+static void put_cell(const view *window, const tn_design_column *column, const tn_prefix *prefix,
+                     const tn_candidate *design, tn_buffer *value, tn_table *table) {
     char text[48];
     double number = tn_candidate_number(&window->space->choices, column, design);
-    if (column->kind == TN_DESIGN_QUANTITY && !tn_quantities[column->place].whole) {
-        tn_rounded_text(number, TN_NUMBER_SIGNIFICANT, 4, text, sizeof text);
-        tn_table_text(table, isnan(number) ? "-" : text);
+    if (column->kind == TN_DESIGN_QUANTITY) {
+        tn_table_text(table, isnan(number) ? "-" : tn_plain_text(number * prefix->scale, text));
         return;
     }
     value->length = 0;
@@ -143,17 +158,42 @@ static void put_cell(const view *window, const tn_design_column *column, const t
     tn_table_text(table, value->data ? value->data : "");
 }
 
+static tn_prefix prefix_of(const view *window, const tn_design_column *column, const tn_query_answer *found) {
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; column->kind == TN_DESIGN_QUANTITY && i < found->count; i++) {
+        double number = fabs(tn_candidate_number(&window->space->choices, column, &found->design[i]));
+        if (!isfinite(number) || number == 0) continue;
+        least = fmin(least, number);
+        most = fmax(most, number);
+    }
+    return tn_prefix_between(tn_word_unit(column->name), fmin(least, most), most);
+}
+
+static void put_head(const tn_design_column *column, const tn_prefix *prefix, tn_buffer *head,
+                     tn_table *table) {
+    head->length = 0;
+    tn_word_put_head(column->name, column->kind == TN_DESIGN_QUANTITY ? prefix->unit : NULL, head);
+    tn_table_text(table, head->data);
+}
+
 static tn_status print_table(const view *window, bool all, const tn_query_answer *found, tn_error *error) {
     char matched[32], asked[32], shown[32];
     tn_table table;
     tn_buffer value = {0};
+    tn_prefix *prefix;
+    TN_TRY(TN_ALLOC(window->count, &prefix, error));
     tn_table_begin(&table, window->count);
-    for (size_t c = 0; c < window->count; c++) tn_table_text(&table, window->column[c]->name);
+    table.constants = true;
+    for (size_t c = 0; c < window->count; c++) {
+        prefix[c] = prefix_of(window, window->column[c], found);
+        put_head(window->column[c], &prefix[c], &value, &table);
+    }
     for (size_t i = 0; i < found->count; i++)
         for (size_t c = 0; c < window->count; c++)
-            put_cell(window, window->column[c], &found->design[i], &value, &table);
+            put_cell(window, window->column[c], &prefix[c], &found->design[i], &value, &table);
     if (value.status != TN_OK) table.status = value.status;
     tn_buffer_free(&value);
+    tn_free(prefix);
     TN_TRY(tn_table_end(&table, error));
     tn_say("\n%s of the %s %s", tn_count_text(found->matched, matched), tn_count_text(found->asked, asked),
            all ? "designs that were kept" : "designs of the front");
@@ -182,9 +222,11 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     tn_query_answer found;
     if (asked->csv && asked->common.json)
         return tn_fail(error, TN_INPUT, "--csv and --json exclude each other; give one");
+    if (asked->origin && !asked->csv && !asked->common.json)
+        return tn_fail(error, TN_INPUT, "--origin goes with --csv or --json");
     if (asked->descending && !asked->sort) return tn_fail(error, TN_INPUT, "--descending goes with --sort");
     TN_TRY(tn_result_load(asked->common.argument[0], arena, &result, error));
-    view window = {.space = result.space};
+    view window = {.space = result.space, .origin = asked->origin};
     const tn_resources has = tn_device_resources(result.space->device);
     TN_TRY(tn_design_columns_of(&result.space->choices, &has, arena, &columns, error));
     if (asked->common.arguments > 1) {
@@ -215,6 +257,9 @@ static const tn_option options[] = {
      "everything with --csv and --json"},
     {"--all", TN_INTO(request, all), NULL, "ask all designs that sweep --keep-all kept, not the front alone"},
     {"--csv", TN_INTO(request, csv), NULL, "print CSV"},
+    {"--origin", TN_INTO(request, origin), NULL,
+     "with --csv or --json: names of space, model and device in every row, for results that are put "
+     "together"},
 };
 
 static const tn_column answer_keys[] = {

@@ -13,6 +13,7 @@
 #include "search/evaluator.h"
 #include "text/json.h"
 #include "text/record.h"
+#include "text/words.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -110,9 +111,11 @@ static tn_status find_thinned(const tn_result *result, const tn_point *point, ui
     return TN_OK;
 }
 
-/* by NULL: the default choice; epsilon NAN: no thinned front. Lives in `arena`. */
-static tn_status grounds_find(const tn_result *result, const char *key, double epsilon, tn_arena *arena,
-                              tn_grounds *grounds, tn_error *error) {
+/* by NULL: the default choice; epsilon NAN: no thinned front; `firm`: with the robustness of the knee, for which every design is
+ * evaluated several times. Lives in `arena`. */
+static tn_status grounds_find(const tn_result *result, const char *key, double epsilon,
+                              const tn_goal_choice *choice, bool firm, tn_arena *arena, tn_grounds *grounds,
+                              tn_error *error) {
     tn_point *point;
     uint64_t knee = result->recommended[0].id;
     size_t count = result->front_count;
@@ -121,18 +124,44 @@ static tn_status grounds_find(const tn_result *result, const char *key, double e
     TN_TRY(find_place(result->space, point, count, knee, arena, grounds, error));
     TN_TRY(find_best(result, point, key, arena, grounds, error));
     TN_TRY(find_thinned(result, point, knee, arena, grounds, error));
-    TN_TRY(tn_accuracy_grounds_find(result, point, count, knee, arena, &grounds->accuracy, error));
-    return tn_grounds_kept(result, arena, &grounds->robustness, &grounds->outside, error);
+    const uint64_t chosen = result->front[choice->index].id;
+    tn_goal_question question = {result, choice->goal, choice->fulfils};
+    TN_TRY(tn_accuracy_grounds_find(result, point, count, chosen, tn_goal_chooser, &question, arena,
+                                    &grounds->accuracy, error));
+    if (firm) TN_TRY(tn_grounds_kept(result, arena, &grounds->robustness, &grounds->outside, error));
+    return firm && chosen == knee ? TN_OK
+                                  : tn_outside_result(result, chosen, arena, &grounds->outside, error);
 }
 
 /* ---- printing ---- */
 
+static void cell_of(const tn_knee_line *line, double value, tn_buffer *cell) {
+    char text[48];
+    tn_buffer_text(cell, tn_quantity_text(value, tn_word_unit(line->objective), text));
+}
+static void objective_cell(const void *row, tn_buffer *cell) {
+    tn_word_put_title(((const tn_knee_line *)row)->objective, cell);
+}
+static void value_cell(const void *row, tn_buffer *cell) {
+    cell_of(row, ((const tn_knee_line *)row)->value, cell);
+}
+static void best_cell(const void *row, tn_buffer *cell) {
+    cell_of(row, ((const tn_knee_line *)row)->best, cell);
+}
+static void worst_cell(const void *row, tn_buffer *cell) {
+    cell_of(row, ((const tn_knee_line *)row)->worst, cell);
+}
+
 static const tn_column knee_columns[] = {
-    TN_COLUMN(tn_knee_line, objective, "objective"),
-    TN_COLUMN(tn_knee_line, value, "this design"),
-    TN_COLUMN(tn_knee_line, best, "best of the front"),
-    TN_COLUMN(tn_knee_line, worst, "worst"),
-    TN_COLUMN(tn_knee_line, place, "place, 0 best 1 worst", TN_FIXED(2)),
+    TN_COLUMN(tn_knee_line, objective, NULL),
+    TN_COLUMN(tn_knee_line, value, NULL),
+    TN_COLUMN(tn_knee_line, best, NULL),
+    TN_COLUMN(tn_knee_line, worst, NULL),
+    {.cell = objective_cell, .title = "objective", .kind = TN_COLUMN_TEXT},
+    {.cell = value_cell, .title = "this design", .kind = TN_COLUMN_TEXT},
+    {.cell = best_cell, .title = "best of the front", .kind = TN_COLUMN_TEXT},
+    {.cell = worst_cell, .title = "worst", .kind = TN_COLUMN_TEXT},
+    TN_COLUMN(tn_knee_line, place, "place on a log scale, 0 best 1 worst", TN_FIXED(2)),
 };
 static const tn_record knee_record = TN_RECORD(tn_knee_line, knee_columns);
 
@@ -170,14 +199,14 @@ static const tn_column design_columns[] = {
     TN_COLUMN_AS("value", tn_design_line, chosen, "value", TN_OPTIONAL),
     TN_COLUMN(tn_design_line, design, NULL),
     {.cell = design_cell, .title = "design", .kind = TN_COLUMN_TEXT},
-    TN_COLUMN(tn_design_line, seconds_per_step, "latency of a step", TN_IN("ms", 1e3)),
-    TN_COLUMN(tn_design_line, joules_per_step, "energy", TN_IN("mJ", 1e3), TN_ROUGH),
-    TN_COLUMN(tn_design_line, on_chip_bytes, "on-chip memory", TN_IN("MiB", 1.0 / 1048576)),
-    TN_COLUMN(tn_design_line, dsp, "DSP blocks", TN_FIXED(0)),
-    TN_COLUMN(tn_design_line, degrees_of_freedom, "degrees of freedom", TN_FIXED(0)),
-    TN_COLUMN(tn_design_line, accuracy, "accuracy", TN_PERCENT, TN_OPTIONAL),
+    TN_COLUMN(tn_design_line, seconds_per_step, NULL, TN_SAID("seconds_per_step")),
+    TN_COLUMN(tn_design_line, joules_per_step, NULL, TN_SAID("joules_per_step")),
+    TN_COLUMN(tn_design_line, on_chip_bytes, NULL, TN_SAID("on_chip_bytes")),
+    TN_COLUMN(tn_design_line, dsp, NULL, TN_SAID("dsp")),
+    TN_COLUMN(tn_design_line, degrees_of_freedom, "degrees of freedom", TN_FITTING("")),
+    TN_COLUMN(tn_design_line, accuracy, NULL, TN_SAID("accuracy"), TN_OPTIONAL),
     TN_COLUMN(tn_design_line, perplexity, "perplexity", TN_OPTIONAL),
-    TN_COLUMN(tn_design_line, relative_error, "error of the weights", TN_OPTIONAL),
+    TN_COLUMN(tn_design_line, relative_error, NULL, TN_SAID("relative_error"), TN_OPTIONAL),
     TN_WRITTEN("rtl", put_rtl, "rtl", .cell = rtl_cell),
 };
 static const tn_record design_record = TN_RECORD(tn_design_line, design_columns);
@@ -242,17 +271,9 @@ static tn_status print_robustness(const tn_result *result, const tn_robustness *
     return say_moves(result, robustness->reduced, robustness->objectives, error);
 }
 
-/* by NULL: the default choice; epsilon NAN: no thinned front. Lives in `arena`. */
-static tn_status grounds_print(const tn_result *result, const tn_grounds *grounds, tn_error *error) {
+/* The best at each value of a choice, and the front thinned. */
+static tn_status print_lists(const tn_grounds *grounds, tn_error *error) {
     char text[32];
-    tn_say(
-        "\nwhy this one: of all designs of the front it lies nearest to the best of every objective at once");
-    if (grounds->has_second)
-        tn_say("\n(distance %.3f; the next nearest, design %" PRIu64 ", %.3f)", grounds->distance,
-               grounds->second, grounds->second_distance);
-    tn_say("\n");
-    TN_TRY(tn_output_rows(&knee_record, grounds->line, grounds->objectives, error));
-    TN_TRY(print_robustness(result, &grounds->robustness, &grounds->accuracy, error));
     if (grounds->best_count) {
         tn_say("\nthe best of the front at each %s: in %s, ties broken by the other objectives\n",
                grounds->choice, grounds->line[0].objective);
@@ -263,6 +284,18 @@ static tn_status grounds_print(const tn_result *result, const tn_grounds *ground
            "anything\n",
            tn_count_text(grounds->front_count, text), grounds->thinned_count, 100 * grounds->epsilon);
     return tn_output_rows(&design_record, grounds->thinned, grounds->thinned_count, error);
+}
+
+static tn_status grounds_print(const tn_result *result, const tn_grounds *grounds, tn_error *error) {
+    tn_say(
+        "\nwhy this one: of all designs of the front it lies nearest to the best of every objective at once");
+    if (grounds->has_second)
+        tn_say("\n(distance %.3f; the next nearest, design %" PRIu64 ", %.3f)", grounds->distance,
+               grounds->second, grounds->second_distance);
+    tn_say("\n");
+    TN_TRY(tn_output_rows(&knee_record, grounds->line, grounds->objectives, error));
+    TN_TRY(print_robustness(result, &grounds->robustness, &grounds->accuracy, error));
+    return print_lists(grounds, error);
 }
 
 /* Shares of the budget; returns the resource that is nearest to it. */
@@ -376,11 +409,30 @@ static void put_choices(const tn_space *space, uint64_t id, tn_json *json) {
     tn_buffer_free(&value);
 }
 
-static tn_status print_json(const tn_result *result, const tn_explanation *why, const tn_grounds *grounds,
-                            tn_error *error) {
+static void put_second(const tn_recommended *found, tn_json *json) {
+    tn_json_put_text(json, "goal", tn_goal_names[found->choice->goal]);
+    tn_json_put_text(json, "where", found->where ? tn_condition_text(found->where) : NULL);
+    tn_json_put_real(json, "accuracy_floor", found->choice->floor);
+    tn_json_key(json, "second_opinion");
+    if (!found->second) {
+        tn_json_null(json);
+        return;
+    }
+    tn_json_object(json);
+    tn_json_put_text(json, "goal", tn_goal_names[found->second_goal]);
+    tn_json_put_count(json, "design", found->second->id);
+    for (size_t i = 0; i < tn_quantities_count; i++)
+        tn_json_put_real(json, tn_quantities[i].name, found->second->value[i]);
+    tn_json_end(json);
+}
+
+static tn_status print_json(const tn_recommended *found, tn_error *error) {
     tn_buffer out = {0};
     tn_json json;
-    const tn_result_row *row = &result->recommended[0];
+    const tn_result *result = found->result;
+    const tn_explanation *why = found->why;
+    const tn_grounds *grounds = found->grounds;
+    const tn_result_row *row = found->row;
     double share[TN_RESOURCES];
     tn_resource tightest = shares(result, row, share);
     tn_answer_begin(&json, &out);
@@ -388,6 +440,7 @@ static tn_status print_json(const tn_result *result, const tn_explanation *why, 
     tn_json_put_text(&json, "complete", tn_completion_names[result->completion]);
     tn_json_put_count(&json, "evaluated", result->evaluated);
     tn_json_put_count(&json, "design", row->id);
+    put_second(found, &json);
     put_choices(result->space, row->id, &json);
     for (size_t i = 0; i < tn_quantities_count; i++)
         if (tn_quantity_is_obstacle(&tn_quantities[i]))
@@ -406,46 +459,97 @@ static tn_status print_json(const tn_result *result, const tn_explanation *why, 
     return tn_output(&out, error);
 }
 
-static tn_status print(const tn_result *result, const tn_explanation *why, const tn_grounds *grounds,
-                       tn_error *error) {
-    const tn_result_row *knee = &result->recommended[0];
+static tn_status print(const tn_recommended *found, bool full, bool listed, tn_error *error) {
+    const tn_result *result = found->result;
+    const tn_result_row *row = found->row;
     tn_print_incomplete(result, false);
-    tn_accuracy_grounds_first(result, &grounds->accuracy);
-    tn_say("recommended: design %" PRIu64 " of space %s, the knee of its front\n", knee->id,
-           result->space->name);
-    TN_TRY(print_choices(result->space, knee->id, error));
-    print_cost(knee, why, &grounds->accuracy);
-    print_limits(result, knee, why);
-    TN_TRY(grounds_print(result, grounds, error));
-    tn_outside_print(&grounds->outside);
+    TN_TRY(tn_recommend_page(found, error));
+    if (!full) return listed ? print_lists(found->grounds, error) : TN_OK;
+    tn_say("\n");
+    tn_accuracy_grounds_first(result, &found->grounds->accuracy);
+    TN_TRY(print_choices(result->space, row->id, error));
+    print_cost(row, found->why, &found->grounds->accuracy);
+    print_limits(result, row, found->why);
+    tn_say("\nthe knee, design %" PRIu64, result->recommended[0].id);
+    TN_TRY(grounds_print(result, found->grounds, error));
+    tn_outside_print(&found->grounds->outside);
     print_places(result);
     return TN_OK;
 }
 
 typedef struct {
     tn_common common;
-    const char *key;
+    const char *key, *goal, *where;
     double epsilon;
+    bool full;
 } request;
+
+/* The knee where another goal is asked for, the fastest beside the knee. */
+static tn_status find_second(tn_recommended *found, tn_arena *arena, tn_error *error) {
+    tn_goal_choice second;
+    found->second_goal = found->choice->goal == TN_GOAL_KNEE ? TN_GOAL_FASTEST : TN_GOAL_KNEE;
+    TN_TRY(tn_goal_choose(found->result, found->second_goal, found->where, arena, &second, error));
+    if (second.index != found->choice->index && second.index < found->result->front_count)
+        found->second = &found->result->front[second.index];
+    return TN_OK;
+}
+
+static tn_status choose(const request *asked, const tn_result *result, tn_arena *arena,
+                        tn_goal_choice *choice, const tn_condition **where, tn_error *error) {
+    tn_goal goal;
+    *where = NULL;
+    TN_TRY(tn_goal_find(asked->goal, &goal, error));
+    if (asked->where)
+        TN_TRY(tn_condition_parse(asked->where, (tn_position){"--where", 1, 1}, result->space, arena, where,
+                                  error));
+    return tn_goal_choose(result, goal, *where, arena, choice, error);
+}
+
+static tn_status say_none(const request *asked, const tn_result *result, int *answer, tn_error *error) {
+    tn_buffer out = {0};
+    tn_json json;
+    char count[32];
+    *answer = 1;
+    if (!asked->common.json) {
+        tn_say("none of the %s designs of the front fulfils: %s\n", tn_count_text(result->front_count, count),
+               asked->where);
+        return TN_OK;
+    }
+    tn_json_begin(&json, &out);
+    tn_json_object(&json);
+    tn_json_put_text(&json, "space", result->space->name);
+    tn_json_put_text(&json, "where", asked->where);
+    tn_json_key(&json, "design");
+    tn_json_null(&json);
+    tn_json_end(&json);
+    return tn_output(&out, error);
+}
 
 static tn_status recommend(const request *asked, tn_arena *arena, int *answer, tn_error *error) {
     tn_result result;
     tn_explanation why;
     tn_grounds grounds;
+    tn_goal_choice choice;
     tn_evaluator *evaluator;
+    bool listed = asked->key || asked->epsilon >= 0;
+    tn_recommended found = {.result = &result, .choice = &choice, .why = &why, .grounds = &grounds};
     TN_TRY(tn_result_load(asked->common.argument[0], arena, &result, error));
     if (result.recommended_count == 0) {
-        size_t choice;
-        if (asked->key) TN_TRY(tn_axis_find(result.space, asked->key, &choice, error));
+        size_t axis;
+        if (asked->key) TN_TRY(tn_axis_find(result.space, asked->key, &axis, error));
         *answer = 1;
         return tn_recommend_misses(&result, asked->common.json, arena, error);
     }
-    TN_TRY(grounds_find(&result, asked->key, asked->epsilon, arena, &grounds, error));
+    TN_TRY(choose(asked, &result, arena, &choice, &found.where, error));
+    if (choice.index == result.front_count) return say_none(asked, &result, answer, error);
+    found.row = &result.front[choice.index];
+    TN_TRY(find_second(&found, arena, error));
+    bool firm = asked->common.json || asked->full || choice.goal == TN_GOAL_KNEE;
+    TN_TRY(grounds_find(&result, asked->key, asked->epsilon, &choice, firm, arena, &grounds, error));
     TN_TRY(tn_evaluator_new(result.space, &evaluator, error));
-    tn_status status = tn_evaluate_explain(evaluator, result.recommended[0].id, arena, &why, error);
+    tn_status status = tn_evaluate_explain(evaluator, found.row->id, arena, &why, error);
     if (status == TN_OK)
-        status = asked->common.json ? print_json(&result, &why, &grounds, error)
-                                    : print(&result, &why, &grounds, error);
+        status = asked->common.json ? print_json(&found, error) : print(&found, asked->full, listed, error);
     tn_evaluator_free(evaluator);
     return status;
 }
@@ -465,6 +569,14 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
 
 static const request defaults = {.epsilon = NAN};
 static const tn_option options[] = {
+    {"--goal", TN_INTO(request, goal), "GOAL",
+     "what is wanted: fastest, smallest, least-energy (each of the designs that learn as well as the best), "
+     "most-accurate or "
+     "knee; default fastest"},
+    {"--where", TN_INTO(request, where), "EXPR",
+     "of the designs that fulfil this condition, as of tenfold query"},
+    {"--full", TN_INTO(request, full), NULL,
+     "say everything below the first page: choices, costs, why, how firmly, the best at each value"},
     {"--by", TN_INTO(request, key), "KEY",
      "list the best design of the front at each value of this choice; default: the first that sets ranks"},
     {"--thin", TN_INTO(request, epsilon), "EPS",
@@ -495,7 +607,7 @@ static const tn_record answer_record = {.column = answer_keys,
 const tn_command tn_command_recommend = {
     .name = "recommend",
     .summary = "say in plain words which design of a sweep to build, and why",
-    .usage = "DIR [--by KEY] [--thin EPS]",
+    .usage = "DIR [--goal GOAL] [--where EXPR] [--full] [--by KEY] [--thin EPS]",
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),

@@ -3,7 +3,9 @@
 #ifndef TN_CLI_CMD_RECOMMEND_H
 #define TN_CLI_CMD_RECOMMEND_H
 
+#include "design/explain.h"
 #include "front/knee.h"
+#include "results/goal.h"
 #include "results/outside.h"
 #include "results/recommendation.h"
 #include "results/result.h"
@@ -23,7 +25,7 @@ typedef struct tn_design_line {
     uint64_t design;
     double seconds_per_step, joules_per_step, on_chip_bytes, dsp, degrees_of_freedom;
     double accuracy, perplexity, relative_error; /* NAN: of a space without such a table */
-    uint32_t obstacle;               /* to its hardware (price/obstacle.h) */
+    uint32_t obstacle;                           /* to its hardware (price/obstacle.h) */
 } tn_design_line;
 
 /* What is known of the design's accuracy. */
@@ -42,9 +44,10 @@ typedef struct tn_accuracy_grounds {
     tn_settled settled;
 } tn_accuracy_grounds;
 
-/* `point`: the front's. */
+/* `point`: the front's; `id`: the design that `choose` takes of them. */
 tn_status tn_accuracy_grounds_find(const tn_result *result, const tn_point *point, size_t count, uint64_t id,
-                                   tn_arena *arena, tn_accuracy_grounds *grounds, tn_error *error);
+                                   tn_chooser choose, void *user, tn_arena *arena,
+                                   tn_accuracy_grounds *grounds, tn_error *error);
 /* Before all else, among the costs, behind the other changes of the question, and in JSON. */
 void tn_accuracy_grounds_first(const tn_result *result, const tn_accuracy_grounds *grounds);
 void tn_accuracy_grounds_cost(const tn_accuracy_grounds *grounds);
@@ -53,6 +56,8 @@ void tn_accuracy_grounds_json(const tn_accuracy_grounds *grounds, tn_json *json)
 
 /* What the space left out (results/outside.h): as a section of the text, and in JSON. */
 void tn_outside_print(const tn_outside *outside);
+/* Of it the first change, a line or two of the page. */
+void tn_outside_page(const tn_outside *outside);
 extern const tn_record tn_outside_record;
 
 typedef struct tn_grounds {
@@ -73,8 +78,21 @@ typedef struct tn_grounds {
     tn_design_line *thinned;
 } tn_grounds;
 
-/* by NULL: the default choice; epsilon NAN: no thinned front. Lives in `arena`. */
 extern const tn_record tn_grounds_record; /* its keys, for JSON */
+
+/* What is recommended, and all that is said of it. */
+typedef struct tn_recommended {
+    const tn_result *result;
+    const tn_goal_choice *choice;
+    const tn_condition *where;   /* NULL: none */
+    const tn_result_row *row;    /* to build */
+    const tn_result_row *second; /* by another goal; NULL: the same design */
+    tn_goal second_goal;
+    const tn_explanation *why; /* of `row` */
+    const tn_grounds *grounds;
+} tn_recommended;
+
+tn_status tn_recommend_page(const tn_recommended *found, tn_error *error);
 
 /* The nearest misses of a folder without a feasible design, and what would mend them. */
 extern const tn_record tn_recommend_misses_record;

@@ -202,7 +202,7 @@ static const tn_record answer_record = TN_RECORD(scripts, answer_columns);
 
 static tn_status say(const scripts *batch, tn_error *error) {
     if (batch->asked->common.json) return tn_output_json(&answer_record, batch, error);
-    tn_say("%llu parts of %s; each shares out the work evenly and goes on where it stopped\n",
+    tn_say("%llu parts of %s; each takes its share of the blocks of designs and goes on where it stopped\n",
            (unsigned long long)batch->asked->tasks, batch->space);
     tn_say("  Slurm         sh %s/submit.sh      an array of tasks, then a job that merges\n", batch->folder);
     tn_say("  GNU parallel  sh %s/parallel.sh -j 4\n", batch->folder);

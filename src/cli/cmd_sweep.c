@@ -99,7 +99,8 @@ static tn_status sweep(const request *asked, const tn_space *space, tn_summary *
                                 .resume = asked->resume,
                                 .repair = asked->repair,
                                 .keep_all = asked->keep_all,
-                                .counts = asked->counts};
+                                .counts = asked->counts,
+                                .command = asked->common.line};
     TN_TRY(read_shard(asked->shard, &options, error));
     TN_TRY(read_method(asked->method, &options.method, error));
     TN_TRY(read_amount("--epsilon", asked->epsilon, 1e6, &options.epsilon, error));

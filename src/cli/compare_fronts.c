@@ -127,6 +127,14 @@ static tn_status write_csv(comparison *compared, const char *folder, tn_arena *a
     return status;
 }
 
+/* Of a path. */
+static const char *last_name(const char *path) {
+    const char *last = path;
+    for (const char *c = path; *c; c++)
+        if (*c == '/' && c[1]) last = c + 1;
+    return last;
+}
+
 /* The first two objectives; whether all values of one are positive says whether its axis is logarithmic. */
 static tn_status draw(comparison *compared, const char *folder, tn_figure_format format, tn_arena *arena,
                       tn_error *error) {
@@ -147,12 +155,19 @@ static tn_status draw(comparison *compared, const char *folder, tn_figure_format
         positive[1] &= point[i].y > 0;
     }
     for (size_t s = 0; s < compared->sources; s++)
-        TN_TRY(tn_arena_format(arena, &name[s], error, "%s (%s)", compared->front[s].folder,
+        TN_TRY(tn_arena_format(arena, &name[s], error, "%s (%s)", last_name(compared->front[s].folder),
                                compared->front[s].device));
+    tn_scatter_axis axis[2];
+    for (int a = 0; a < 2; a++) {
+        TN_TRY(tn_scatter_axis_of(d->objective[a ? 0 : across]->name, arena, &axis[a], error));
+        axis[a].log = positive[a];
+    }
     const tn_scatter figure = {.heading =
                                    "fronts beside each other; open marks: designs that another one dominates",
-                               .x = {.title = d->objective[across]->name, .log = positive[0]},
-                               .y = {.title = d->objective[0]->name, .log = positive[1]},
+                               .x = axis[0],
+                               .y = axis[1],
+                               .attained = true,
+                               .marked = d->count,
                                .series = compared->sources,
                                .series_name = name,
                                .count = d->count,
@@ -183,6 +198,13 @@ static void put_design(const comparison *compared, const tn_rival *rival, tn_jso
     tn_json_end(json);
 }
 
+/* Fronts of different models train different things. */
+static bool models_differ(const comparison *compared) {
+    for (size_t s = 1; s < compared->sources; s++)
+        if (strcmp(compared->front[s].model, compared->front[0].model) != 0) return true;
+    return false;
+}
+
 static tn_status print_json(const comparison *compared, tn_error *error) {
     const tn_dominance *d = &compared->dominance;
     tn_buffer out = {0};
@@ -197,6 +219,8 @@ static tn_status print_json(const comparison *compared, tn_error *error) {
         tn_json_end(&json);
     }
     tn_json_end(&json);
+    tn_json_key(&json, "models_differ");
+    tn_json_bool(&json, models_differ(compared));
     tn_json_key(&json, "fronts");
     tn_record_rows(&front_record, compared->front, compared->sources, &json);
     tn_json_key(&json, "coverage");
@@ -211,11 +235,19 @@ static tn_status print_json(const comparison *compared, tn_error *error) {
     return tn_output(&out, error);
 }
 
+static void say_models_differ(const comparison *compared, FILE *stream) {
+    if (!models_differ(compared)) return;
+    fprintf(stream,
+            "warning: the fronts are of different models (%s, %s): a design that dominates one of another "
+            "model\ntrains something else; compare one model at a time, or by what they learn (accuracy)\n",
+            compared->front[0].model, compared->front[1].model);
+}
+
 static tn_status print_people(const comparison *compared, tn_error *error) {
     const tn_dominance *d = &compared->dominance;
     tn_say("compared by");
     for (size_t i = 0; i < d->objectives; i++)
-        tn_say("%s %s (%s)", i ? "," : "", d->objective[i]->name,
+        tn_say("%s %s (%s)", i ? "," : "", tn_word_find(d->objective[i]->name)->title,
                d->objective[i]->maximise ? "more is better" : "less is better");
     tn_say("\n\n");
     TN_TRY(tn_output_rows(&front_record, compared->front, compared->sources, error));
@@ -246,6 +278,7 @@ tn_status tn_compare_fronts(tn_common *common, const tn_option_list *keys, const
                            error));
     TN_TRY(make_lines(&compared, arena, error));
     *answer = compared.dominance.count == 0;
+    if (!common->quiet) say_models_differ(&compared, stderr);
     if (folder && compared.dominance.count) {
         TN_TRY(tn_command_output(common, folder, error));
         TN_TRY(write_csv(&compared, folder, arena, error));

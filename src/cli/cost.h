@@ -62,7 +62,12 @@ typedef struct tn_cost {
     uint32_t techniques;
     tn_technique_price *technique;
     tn_remedies remedies; /* where it does not fit */
-    const char *figure;   /* path of the drawn timeline; NULL: none */
+    struct {
+        char change[48];
+        uint64_t was;
+        double seconds_per_step;
+    } faster; /* where it fits: the double of a count of its build that is fastest and fits; 0 s: none is faster */
+    const char *figure; /* path of the drawn timeline; NULL: none */
     /* Made of it: */
     tn_cost_phase phase[TN_PHASES];
     tn_cost_layer *layer; /* [step.layers] */
@@ -82,8 +87,9 @@ double tn_cost_joules(const double joules[TN_ENERGY_PARTS]);
 extern const tn_record tn_cost_record;                                 /* the whole answer */
 extern const tn_record tn_cost_memory_record, tn_cost_grouping_record; /* of tn_memory_line, tn_grouping */
 
-/* For people: all of it; the design's memories, and what grouping and placement are worth. */
-tn_status tn_cost_print(const tn_cost *cost, tn_error *error);
+/* For people: the first page, whose last line says how to ask for more (`again`: the arguments); the design's memories, and what
+ * grouping and placement are worth. */
+void tn_cost_print_page(const tn_cost *cost, const char *again);
 tn_status tn_cost_print_memories(const tn_cost *cost, tn_error *error);
 
 /* Makes what is made of the given. */

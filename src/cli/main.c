@@ -2,6 +2,7 @@
  * status. */
 #include "base/interrupt.h"
 #include "cli/commands.h"
+#include "cli/help.h"
 #include "cli/output.h"
 
 #include <signal.h>
@@ -60,23 +61,43 @@ static void on_exit_of_others(void) {
     _exit(EXIT_OUTSIDE);
 }
 
-static void general_help(void) {
-    tn_say("tenfold %s: tensor-train ranks, contraction flow and parallelism, before you build hardware\n\n"
-           "usage: tenfold COMMAND [ARGUMENTS] [OPTIONS]\n\ncommands:\n",
-           TENFOLD_VERSION);
-    for (size_t i = 0; i < tn_commands_count; i++)
-        tn_say("  %-10s %s\n", tn_commands[i]->name, tn_commands[i]->summary);
-    tn_say("  %-10s %s\n\n`tenfold help COMMAND` explains one.\n", "help", "explain a command");
-    tn_say("\nModels, devices and spaces are paths, or bare names looked up in models/, models/devices/ and\n"
-           "spaces/ of the folders in TENFOLD_PATH (set apart by colons), of the source tree and of the\n"
-           "installed data folder; `tenfold list models` shows them.\n");
-}
-
 static int complain(const tn_error *error) {
     char text[2048];
     tn_error_text(error, text, sizeof text);
     fprintf(stderr, "tenfold: %s\n", text);
     return exit_status(error->status);
+}
+
+/* All commands; on standard error where none was given. */
+static int general_help(bool asked) {
+    tn_buffer out = {0};
+    tn_error error = {0};
+    tn_help_commands(&out);
+    if (asked) return tn_output(&out, &error) == TN_OK ? 0 : complain(&error);
+    fprintf(stderr, "tenfold: which command?\n\n%s", out.data ? out.data : "");
+    tn_buffer_free(&out);
+    return EXIT_USAGE;
+}
+
+/* Of a word that is no command. */
+static int explain_word(const char *word) {
+    tn_buffer out = {0};
+    tn_arena arena = {0};
+    tn_error error = {0};
+    int status = 0;
+    if (tn_help_word(word, &out)) {
+        if (tn_output(&out, &error) != TN_OK) status = complain(&error);
+    } else {
+        const char *near = tn_help_near(word, &arena);
+        fprintf(stderr,
+                "tenfold: no command, key, quantity, flow, format or technique is called '%s'; %s%s%s\n",
+                word, near ? "did you mean '" : "`tenfold help` lists the commands", near ? near : "",
+                near ? "'?" : "");
+        tn_buffer_free(&out);
+        status = EXIT_USAGE;
+    }
+    tn_arena_free(&arena);
+    return status;
 }
 
 /* Output that did not reach its file (a full disk) is a failure too. A pipe that its reader has closed ends
@@ -109,22 +130,17 @@ static int act(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); /* a failed write says so: EPIPE, EFBIG */
     signal(SIGXFSZ, SIG_IGN);
 
-    if (argc < 2) {
-        fprintf(stderr, "tenfold: which command? `tenfold help` lists them\n");
-        return EXIT_USAGE;
-    }
+    if (argc < 2) return general_help(false);
     if (strcmp(argv[1], "--version") == 0) {
         tn_say("tenfold %s\n", TENFOLD_VERSION);
         return finish(0);
     }
     bool help = strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
-    if (help && argc == 2) {
-        general_help();
-        return finish(0);
-    }
+    if (help && argc == 2) return finish(general_help(true));
     const tn_command *command;
     tn_error error = {0};
-    if (tn_command_find(argv[help ? 2 : 1], &command, &error) != TN_OK) return complain(&error);
+    if (tn_command_find(argv[help ? 2 : 1], &command, &error) != TN_OK)
+        return help ? finish(explain_word(argv[2])) : complain(&error);
     char *ask_help[] = {argv[1], (char *)"--help", NULL};
     return help ? run_command(command, 2, ask_help) : run_command(command, argc - 1, argv + 1);
 }

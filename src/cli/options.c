@@ -269,9 +269,34 @@ tn_status tn_command_part(const tn_command *command, const char *name, const tn_
     return tn_fail(error, TN_INPUT, "%s has no parts, and so no '%.60s'", command->name, name);
 }
 
+/* argv as a shell takes it again. */
+static tn_status put_line(const tn_command *command, int argc, char **argv, tn_common *common,
+                          tn_error *error) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,/:@%";
+    tn_buffer line = {0};
+    tn_buffer_format(&line, "tenfold %s", command->name);
+    for (int i = 1; i < argc; i++) {
+        bool quoted = argv[i][0] == '\0' || argv[i][strspn(argv[i], plain)] != '\0';
+        tn_buffer_text(&line, quoted ? " '" : " ");
+        for (const char *c = argv[i]; *c; c++) {
+            if (*c == '\'')
+                tn_buffer_text(&line, "'\\''");
+            else
+                tn_buffer_bytes(&line, c, 1);
+        }
+        if (quoted) tn_buffer_text(&line, "'");
+    }
+    tn_status status = line.status == TN_OK
+                           ? tn_arena_copy_text(&common->arena, line.data, line.length, &common->line, error)
+                           : tn_fail(error, line.status, "no memory for the command line");
+    tn_buffer_free(&line);
+    return status;
+}
+
 static tn_status answer_request(const tn_command *command, const asking *asked, void *request, int *answer,
                                 tn_error *error) {
-    const tn_common *common = request;
+    tn_common *common = request;
+    if (!asked->by_name) TN_TRY(put_line(command, asked->argc, asked->argv, common, error));
     TN_TRY(read_options(command, asked, request, error));
     tn_answer_named(command->name);
     if (common->help) {

@@ -65,6 +65,7 @@ typedef struct tn_common {
     const bool *given;           /* [options of the command] */
     tn_arena arena;              /* freed when the command ends */
     tn_locked_folder output;     /* that the command writes; released when it ends */
+    const char *line;            /* the command line, as a shell takes it again */
 } tn_common;
 
 typedef struct tn_command tn_command;

@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include "base/c_locale.h"
 #include "base/clock.h"
 #include "text/number.h"
 #include "text/record.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { BAR_COLUMNS = 24 };
@@ -139,6 +141,13 @@ static bool has_colour(void) {
     return is_terminal() && !getenv("NO_COLOR");
 }
 
+size_t tn_output_width(void) {
+    struct winsize window;
+    if (isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col >= 40)
+        return window.ws_col;
+    return 80;
+}
+
 /* What was made fit for a terminal already, and may hold colours of our own. */
 static tn_status write_shown(tn_buffer *out, tn_error *error) {
     tn_status status = out->status;
@@ -148,9 +157,9 @@ static tn_status write_shown(tn_buffer *out, tn_error *error) {
 }
 
 tn_status tn_output_rows(const tn_record *record, const void *rows, size_t count, tn_error *error) {
-    tn_buffer out = {0};
-    tn_record_table(record, rows, count, has_colour(), &out);
-    return write_shown(&out, error);
+    tn_table table;
+    tn_record_fill(record, rows, count, &table);
+    return tn_table_end(&table, error);
 }
 
 tn_status tn_output_lines(const tn_record *record, const void *row, tn_error *error) {
@@ -178,6 +187,7 @@ tn_status tn_output_names(const char *key, const char *const *name, size_t count
 
 tn_status tn_table_end(tn_table *table, tn_error *error) {
     tn_buffer out = {0};
+    table->width = tn_output_width();
     tn_table_write(table, has_colour(), &out);
     tn_table_free(table);
     return write_shown(&out, error);
@@ -212,6 +222,40 @@ void tn_say(const char *format, ...) {
     write_out(shown.data, shown.length);
     tn_buffer_free(&text);
     tn_buffer_free(&shown);
+}
+
+/* Columns of `length` bytes. */
+static size_t columns_of(const char *text, size_t length) {
+    size_t columns = 0;
+    for (size_t i = 0; i < length; i++) columns += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return columns;
+}
+
+void tn_say_folded(const char *label, size_t indent, const char *format, ...) {
+    tn_buffer text = {0};
+    va_list arguments;
+    size_t width = tn_output_width(), used = columns_of(label, strlen(label));
+    va_start(arguments, format);
+    tn_buffer_format_list(&text, format, arguments);
+    va_end(arguments);
+    tn_say("%s%*s", label, used < indent ? (int)(indent - used) : 0, "");
+    if (used < indent) used = indent;
+    bool first = true;
+    for (const char *word = text.data ? text.data : ""; *word;) {
+        size_t length = strcspn(word, " "), columns = columns_of(word, length);
+        if (!first && used + 1 + columns > width) {
+            tn_say("\n%*s", (int)indent, "");
+            used = indent;
+            first = true;
+        }
+        tn_say("%s%.*s", first ? "" : " ", (int)length, word);
+        used += columns + !first;
+        first = false;
+        word += length + (word[length] == ' ');
+    }
+    tn_say("\n");
+    if (text.status != TN_OK) first_failure = ENOMEM;
+    tn_buffer_free(&text);
 }
 
 void tn_say_heading(const char *text) {
@@ -273,16 +317,25 @@ static void print_certificate(const tn_summary *summary) {
 
 void tn_print_incomplete(const tn_result *result, bool aside) {
     char evaluated[32], designs[TN_BIG_TEXT];
+    if (result->shards > 1) {
+        static const char part[] = "part %" PRIu64 " of %" PRIu64 " of a sweep; tenfold merge joins them";
+        if (aside)
+            tn_note(part, result->shard, result->shards);
+        else
+            tn_say_folded("", 0, part, result->shard, result->shards);
+        if (aside) tn_note("\n\n");
+        return;
+    }
     if (result->completion == TN_EXHAUSTED) return;
     const char *what = result->completion == TN_BUDGET ? "a sweep with a budget" : "an unfinished sweep";
     tn_count_text(result->evaluated, evaluated);
     tn_big_words(&result->space->choices.size, designs);
-    static const char text[] = "%s: %s of %s designs were evaluated; what follows is of these alone\n";
+    static const char text[] = "%s: %s of %s designs seen, the others unknown";
     if (aside) {
         tn_note(text, what, evaluated, designs);
+        tn_note("\n\n");
     } else {
-        tn_say(text, what, evaluated, designs);
-        tn_say("\n");
+        tn_say_folded("", 0, text, what, evaluated, designs);
     }
 }
 
@@ -295,11 +348,15 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
         tn_json_end(&answer);
         return tn_output(&out, error);
     }
-    char designs[TN_BIG_TEXT], evaluated[32], feasible[32], front[32], rate[32];
-    tn_say("space %s: %s designs, %s evaluated, %s feasible, front of %s (%s)\n", summary->space,
+    char designs[TN_BIG_TEXT], evaluated[32], feasible[32], front[32], rate[32], part[64] = "";
+    if (summary->shards > 1)
+        tn_snprintf(part, sizeof part, "part %" PRIu64 " of %" PRIu64 ", ", summary->shard, summary->shards);
+    const char *how = summary->completion != TN_EXHAUSTED ? tn_completion_names[summary->completion]
+                      : summary->shards > 1               ? "every design of the part seen"
+                                                          : "every design seen";
+    tn_say("space %s: %s designs, %s evaluated, %s feasible, front of %s (%s%s)\n", summary->space,
            tn_big_words(summary->size, designs), tn_count_text(summary->evaluated, evaluated),
-           tn_count_text(summary->feasible, feasible), tn_count_text(summary->front, front),
-           tn_completion_names[summary->completion]);
+           tn_count_text(summary->feasible, feasible), tn_count_text(summary->front, front), part, how);
     if (strcmp(summary->counted_by, "bound") == 0)
         tn_say(
             "feasible and rejected are counted by what designs cost at least whatever their layouts: some of "
@@ -319,9 +376,10 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
     if (summary->seconds > 0) /* a merge evaluates nothing */
         tn_say("%.2f s, %s\n", summary->seconds, tn_si_text(summary->designs_per_second, "designs/s", rate));
     if (summary->front)
-        tn_say("recommended: design %llu (the knee of the front); %s/recommended.csv also has the best of "
-               "the front at each rank\n",
-               (unsigned long long)summary->knee, folder);
+        tn_say("which to build: tenfold recommend %s; the knee of the front is design %llu (recommended.csv "
+               "has it, and the "
+               "best at each rank)\n",
+               folder, (unsigned long long)summary->knee);
     else
         tn_say("no design fits; the causes above say what is short: widen the choices, or take a larger "
                "device\n");

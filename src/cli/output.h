@@ -61,10 +61,14 @@ void tn_note(const char *format, ...) TN_PRINTF(1, 2);
 
 /* Words for people, as printf. */
 void tn_say(const char *format, ...) TN_PRINTF(1, 2);
+/* The same as a paragraph that begins with `label`, as wide as the terminal (80 columns), further lines `indent` blanks in. */
+void tn_say_folded(const char *label, size_t indent, const char *format, ...) TN_PRINTF(3, 4);
 /* A heading above a table: an empty line, and the text underlined on a terminal. */
 void tn_say_heading(const char *text);
 
-/* Prints and frees the table, its head in bold on a terminal unless NO_COLOR is set. */
+/* Columns of the terminal; 80 where it is none. */
+size_t tn_output_width(void);
+/* Prints and frees the table, as wide as that, its head in bold on a terminal unless NO_COLOR is set. */
 tn_status tn_table_end(tn_table *table, tn_error *error);
 
 /* At the end of the program: TN_IO if anything did not reach standard output. *closed: because its reader has

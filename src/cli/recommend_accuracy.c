@@ -37,7 +37,8 @@ static const char *unlearned(const tn_space *space) {
 }
 
 tn_status tn_accuracy_grounds_find(const tn_result *result, const tn_point *point, size_t count, uint64_t id,
-                                   tn_arena *arena, tn_accuracy_grounds *grounds, tn_error *error) {
+                                   tn_chooser choose, void *user, tn_arena *arena,
+                                   tn_accuracy_grounds *grounds, tn_error *error) {
     const tn_space *space = tn_space_of(result->space, id);
     const tn_accuracy_table *table = &space->accuracy_table;
     tn_accuracy_value value[TN_ACCURACY_CHOICES_MOST];
@@ -65,8 +66,7 @@ tn_status tn_accuracy_grounds_find(const tn_result *result, const tn_point *poin
         grounds->measured = tn_accuracy_table_told(table, row->accuracy);
     }
     TN_TRY(leave_out(table, arena, grounds, error));
-    return tn_settled_of(result->space, point, count, id, tn_choose_knee, NULL, arena, &grounds->settled,
-                         error);
+    return tn_settled_of(result->space, point, count, id, choose, user, arena, &grounds->settled, error);
 }
 
 void tn_accuracy_grounds_first(const tn_result *result, const tn_accuracy_grounds *grounds) {
@@ -107,7 +107,7 @@ void tn_accuracy_grounds_cost(const tn_accuracy_grounds *grounds) {
 void tn_accuracy_grounds_firm(const tn_result *result, const tn_accuracy_grounds *grounds) {
     const tn_settled *s = &grounds->settled;
     if (!s->asked) return;
-    tn_say("how firmly by %s: drawn from what is known of it, the knee stays in %" PRIu64 " of %" PRIu64
+    tn_say("how firmly by %s: drawn from what is known of it, the choice stays in %" PRIu64 " of %" PRIu64
            " draws, and its\nfolding, rank and whatever else is learned in %" PRIu64,
            grounds->quantity, s->kept, s->draws, s->alike);
     if (s->rival_draws) tn_say("; next, design %" PRIu64 " in %" PRIu64, s->rival, s->rival_draws);

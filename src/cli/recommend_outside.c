@@ -1,6 +1,7 @@
 /* Of `tenfold recommend`: what the space left out. */
 #include "cli/cmd_recommend.h"
 
+#include "base/buffer.h"
 #include "cli/output.h"
 
 #include <math.h>
@@ -26,7 +27,7 @@ static const tn_column outside_columns[] = {
 const tn_record tn_outside_record = TN_RECORD(tn_outside, outside_columns);
 
 /* "latency -1.4 %, memory -12 %, nothing else changes"; the last where nothing gets worse */
-static void say_effects(const double *before, const double *after) {
+static void put_effects(const double *before, const double *after, tn_buffer *out) {
     static const double SHOWN = 0.0005; /* less is 0.0 % */
     bool some = false, others = false, worse = false;
     for (int i = 0; i < TN_OUTSIDE_VALUES; i++) {
@@ -36,26 +37,48 @@ static void say_effects(const double *before, const double *after) {
             continue;
         }
         worse |= change > 0;
-        tn_say("%s%s %+.*f %%", some ? ", " : "", tn_outside_titles[i], fabs(change) < 0.0995 ? 1 : 0,
-               100 * change);
+        tn_buffer_format(out, "%s%s %+.*f %%", some ? ", " : "", tn_outside_titles[i],
+                         fabs(change) < 0.0995 ? 1 : 0, 100 * change);
         some = true;
     }
-    if (others && !worse) tn_say("%snothing else changes", some ? ", " : "");
+    if (others && !worse) tn_buffer_format(out, "%snothing else changes", some ? ", " : "");
+}
+
+static const char *computed(const tn_outside_change *change) {
+    static const char *const computes[TN_EFFECTS] = {", the same values", ", rounded otherwise",
+                                                     ", other values: accuracy not measured"};
+    for (int effect = 0; effect < TN_EFFECTS; effect++)
+        if (change->changes == tn_effect_names[effect]) return computes[effect];
+    return "";
+}
+
+void tn_outside_page(const tn_outside *outside) {
+    enum { INDENT = 12 };
+    tn_buffer text = {0};
+    if (outside->count == 0) {
+        tn_say_folded("left out", INDENT,
+                      "nothing: of %zu settings beside the space none is noticeably better", outside->tried);
+        return;
+    }
+    const tn_outside_change *first = &outside->change[0];
+    tn_buffer_format(&text, "%s (is %s): ", first->change, first->was);
+    put_effects(outside->given, first->value, &text);
+    tn_say_folded("left out", INDENT, "%s%s", text.data ? text.data : first->change, computed(first));
+    tn_buffer_free(&text);
 }
 
 static void say_group(const tn_outside *outside, bool dominates, const char *title) {
     enum { SHOWN = 6 };
-    static const char *const computes[] = {", the same values", ", rounded otherwise",
-                                           ", other values: accuracy not measured"};
     size_t said = 0, all = 0;
     for (size_t i = 0; i < outside->count; i++) {
         const tn_outside_change *change = &outside->change[i];
         if (change->dominates != dominates || all++ >= SHOWN) continue;
         if (said++ == 0) tn_say("%s\n", title);
-        tn_say("  %s (is %s): ", change->change, change->was);
-        say_effects(outside->given, change->value);
-        for (int effect = 0; effect < TN_EFFECTS; effect++)
-            if (change->changes == tn_effect_names[effect]) tn_say("%s\n", computes[effect]);
+        tn_buffer effects = {0};
+        put_effects(outside->given, change->value, &effects);
+        tn_say("  %s (is %s): %s%s\n", change->change, change->was, effects.data ? effects.data : "",
+               computed(change));
+        tn_buffer_free(&effects);
     }
     if (all > SHOWN) tn_say("  and %zu more (--json lists them)\n", all - SHOWN);
 }

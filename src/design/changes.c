@@ -104,6 +104,7 @@ tn_status tn_grouping_compare(const tn_priced *given, tn_grouping *line, tn_erro
         line[i] = (tn_grouping){.name = names[i]};
         TN_TRY(tn_plan_places(workload, plan, &own, kernels.lut, &line[i].exact, error));
         TN_TRY(sum_memories(workload, plan, &own, &line[i], error));
+        line[i].bram18 += workload->descriptor_bram18;
         line[i].fits = line[i].bram18 <= has.bram18 && line[i].uram <= has.uram &&
                        kernels.lut + line[i].lutram <= has.lut;
     }

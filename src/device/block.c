@@ -4,6 +4,7 @@
 
 const char *const tn_geometry_names[] = {"hls", "yosys", NULL};
 const char *const tn_memory_style_names[] = {"auto", "block", "ultra", "distributed", NULL};
+const char *const tn_memory_asked_names[] = {"auto", "block", "ultra", "distributed", "shallow", NULL};
 const char *const tn_array_split_names[] = {"partition", "reshape", "banks", "auto", NULL};
 
 typedef struct {

@@ -33,9 +33,12 @@ typedef enum tn_memory_style {
     TN_STYLE_AUTO,
     TN_STYLE_BLOCK,
     TN_STYLE_ULTRA,
-    TN_STYLE_DISTRIBUTED
+    TN_STYLE_DISTRIBUTED,
+    TN_STYLE_SHALLOW /* asked for by a build alone: distributed where no deeper than a LUT is, else as auto */
 } tn_memory_style;
 extern const char *const tn_memory_style_names[]; /* "auto", "block", "ultra", "distributed", NULL */
+extern const char *const tn_memory_asked_names[]; /* those, and "shallow" */
+enum { TN_LUT_WORDS = 64 };                       /* rows that one LUT of LUTRAM has */
 
 typedef enum tn_array_split {
     TN_SPLIT_PARTITION,

@@ -27,6 +27,7 @@ static tn_status choose_style(const tn_device *device, uint64_t width_bits, uint
                               tn_memory_style *style, tn_error *error) {
     tn_geometry geometry = (tn_geometry)device->memory.geometry;
     tn_blocks block, ultra;
+    if (*style == TN_STYLE_SHALLOW) *style = depth <= TN_LUT_WORDS ? TN_STYLE_DISTRIBUTED : TN_STYLE_AUTO;
     if (*style != TN_STYLE_AUTO) return TN_OK;
     *style = tn_memory_style_auto(width_bits, depth, device->memory.lutram_bits_most);
     if (*style == TN_STYLE_DISTRIBUTED) return TN_OK;
@@ -173,11 +174,14 @@ static tn_status lower_group(least_search *state, const tn_place_options *option
         const tn_place place = {(tn_memory_style)style, TN_SPLIT_RESHAPE, group};
         if (asked || tried) TN_TRY(lower_by(state, &place, fewest));
     }
-    for (int split = 0; split <= TN_SPLIT_AUTO && (styles >> TN_STYLE_AUTO & 1); split++) {
-        const tn_place place = {TN_STYLE_AUTO, TN_SPLIT_RESHAPE, group};
-        if (options->splits >> split & 1)
-            TN_TRY(lower_by(state, &place, tn_split_banks((tn_array_split)split, elements)));
-    }
+    static const tn_memory_style by_size[] = {TN_STYLE_AUTO,
+                                              TN_STYLE_SHALLOW}; /* resolved under each split */
+    for (int i = 0; i < 2; i++)
+        for (int split = 0; split <= TN_SPLIT_AUTO && (styles >> by_size[i] & 1); split++) {
+            const tn_place place = {by_size[i], TN_SPLIT_RESHAPE, group};
+            if (options->splits >> split & 1)
+                TN_TRY(lower_by(state, &place, tn_split_banks((tn_array_split)split, elements)));
+        }
     return TN_OK;
 }
 

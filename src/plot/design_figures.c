@@ -3,6 +3,8 @@
 #include "base/c_locale.h"
 #include "base/file.h"
 #include "plot/gnuplot.h"
+#include "text/number.h"
+#include "text/words.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -28,8 +30,9 @@ static void write_items(const tn_step *step, const tn_explanation *why, tn_buffe
 
 static void define(const tn_step *step, const tn_explanation *why, tn_buffer *definition) {
     char name[32], text[256];
-    tn_snprintf(text, sizeof text, "one training step of %.80s on %.80s: %.4g ms", step->name, why->device,
-                milliseconds(why, why->price.cycles_per_step));
+    char time[48];
+    tn_snprintf(text, sizeof text, "one training step of %.80s on %.80s: %s", step->name, why->device,
+                tn_quantity_text(why->price.seconds_per_step, "s", time));
     tn_define_text(definition, "heading", text);
     tn_define_real(definition, "size_x", TN_FIGURE_WIDE);
     /* What no operation runs on (the wires between kernels) has no bars. */
@@ -37,6 +40,7 @@ static void define(const tn_step *step, const tn_explanation *why, tn_buffer *de
     while (rows > 1 && why->kernel[rows - 1].operations == 0) rows--;
     tn_define_real(definition, "kernels", rows);
     tn_define_real(definition, "step_ms", milliseconds(why, why->price.cycles_per_step));
+    tn_define_axis(definition, "x", "s", 1e-3, 0, milliseconds(why, why->price.cycles_per_step), false);
     for (int phase = 0; phase < TN_PHASES; phase++) {
         tn_snprintf(name, sizeof name, "phase_%d", phase);
         tn_define_text(definition, name, phase_titles[phase]);
@@ -92,7 +96,7 @@ static void word_text(const tn_memory_line *line, char *text, size_t size) {
     *text = 0;
     if (!line->largest || line->largest->row_elements == 1) return;
     for (uint32_t k = 0; k < line->largest->axes && length < size; k++)
-        length += (size_t)tn_snprintf(text + length, size - length, "%s%" PRIu64, k ? "x" : ", words of ",
+        length += (size_t)tn_snprintf(text + length, size - length, "%s%" PRIu64, k ? "x" : ", word ",
                                       line->largest->word[k]);
 }
 
@@ -109,8 +113,9 @@ static void put_memory(const tn_memory_line *line, tn_buffer *data) {
     if (placed->memories > 1) tn_snprintf(copies, sizeof copies, "%" PRIu64 " of ", placed->memories);
     if (placed->banks > 1) tn_snprintf(banks, sizeof banks, "%" PRIu64 " banks of ", placed->banks);
     word_text(line, word, sizeof word);
-    tn_snprintf(layout, sizeof layout, "%s%s%" PRIu64 " bits x %" PRIu64 "%s", copies, banks,
-                placed->width_bits, placed->depth, word);
+    char depth[32], width[32];
+    tn_snprintf(layout, sizeof layout, "%s%s%s rows of %s bits%s", copies, banks,
+                tn_count_text(placed->depth, depth), tn_count_text(placed->width_bits, width), word);
     tn_figure_cell(data, name);
     tn_buffer_format(data, " %.9g %.9g %d ", placed->capacity_bits / bits_per_KiB,
                      placed->stored_bits / bits_per_KiB, kind[placed->place.style]);
@@ -145,6 +150,7 @@ tn_status tn_memory_figure(const tn_explanation *why, tn_arena *arena, tn_buffer
     }
     tn_define_real(definition, "rows", rows);
     tn_define_real(definition, "most", most);
+    tn_define_axis(definition, "x", "B", 1024, 0, most, false);
     tn_define_real(definition, "size_x", TN_FIGURE_WIDE);
     tn_define_real(definition, "size_y", 120 + 22.0 * rows);
     return TN_OK;
@@ -153,8 +159,9 @@ tn_status tn_memory_figure(const tn_explanation *why, tn_arena *arena, tn_buffer
 /* ---- energy ---- */
 
 static void put_energy(const char *part, double joules, double least, double most, tn_buffer *data) {
-    char label[80];
-    tn_snprintf(label, sizeof label, "%.3g (%.3g to %.3g)", 1e3 * joules, 1e3 * least, 1e3 * most);
+    char label[160], mean[48], low[48], high[48];
+    tn_snprintf(label, sizeof label, "%s (%s to %s)", tn_quantity_text(joules, "J", mean),
+                tn_quantity_text(least, "J", low), tn_quantity_text(most, "J", high));
     tn_figure_cell(data, part);
     tn_buffer_format(data, " %.9g %.9g %.9g ", 1e3 * joules, 1e3 * least, 1e3 * most);
     tn_figure_cell(data, label);
@@ -163,14 +170,18 @@ static void put_energy(const char *part, double joules, double least, double mos
 
 void tn_energy_figure(const tn_explanation *why, tn_buffer *data, tn_buffer *definition) {
     double least = 0, most = 0;
+    int rows = 1;
     for (int i = 0; i < TN_ENERGY_PARTS; i++) {
+        if (why->most_joules[i] == 0) continue; /* a part that the device or the design does not have */
         put_energy(tn_energy_names[i], why->joules[i], why->least_joules[i], why->most_joules[i], data);
+        rows++;
         least += why->least_joules[i];
         most += why->most_joules[i];
     }
     put_energy("all", why->price.joules_per_step, least, most, data);
-    tn_define_real(definition, "rows", TN_ENERGY_PARTS + 1);
+    tn_define_real(definition, "rows", rows);
     tn_define_real(definition, "most", 1e3 * most);
+    tn_define_axis(definition, "x", "J", 1e-3, 0, 1e3 * most, false);
     tn_define_real(definition, "size_x", TN_FIGURE_WIDE);
     tn_define_real(definition, "size_y", 360);
 }
@@ -266,6 +277,7 @@ tn_status tn_phases_figure(const tn_step *step, const tn_explanation *why, tn_ar
     }
     tn_define_real(definition, "rows", rows);
     tn_define_real(definition, "most", most);
+    tn_define_axis(definition, "x", "s", 1e-3, 0, most, false);
     tn_define_real(definition, "size_x", TN_FIGURE_WIDE);
     tn_define_real(definition, "size_y", 120 + 22.0 * rows);
     return TN_OK;

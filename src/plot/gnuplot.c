@@ -1,5 +1,6 @@
 #include "plot/gnuplot.h"
 
+#include "base/c_locale.h"
 #include "base/child.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -7,6 +8,7 @@
 #include "base/search_path.h"
 #include "text/csv.h"
 #include "text/number.h"
+#include "text/words.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -97,17 +99,27 @@ static const char paper_size[] = "inch_x = size_x >= 920 ? 7.16 : 3.5\ninch_y = 
  * as the argument of `set xtics`, without texts where `unlabelled` is set; less than a factor of two is no matter for logarithms. Recursive, as gnuplot has no
  * loops in functions. */
 static const char marks[] =
+    /* Colours that are told apart with any kind of colour-blindness and in grey (Okabe and Ito 2008), and steps of one scale
+     * (viridis without its yellow end) */
+    "array hue[7] = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#d55e00', '#56b4e9', '#000000']\n"
+    "array hue_of[7] = [0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0xd55e00, 0x56b4e9, 0x000000]\n"
+    "array shade_of[9] = [0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c, 0x28ae80, 0x5ec962, 0x90d743, "
+    "0xaddc30]\n"
+    "step_of(i, count) = shade_of[count < 2 ? 1 : 1 + int(7.0 * (i - 1) / (count - 1) + 0.5)]\n"
+    "set palette defined (0 '#440154', 0.3 '#3b528b', 0.6 '#21918c', 0.85 '#5ec962', 1 '#90d743')\n"
+    "set border linewidth 0.6\nset tics scale 0.6\n"
     "narrow(lo, hi) = lo <= 0 || hi < 2 * lo\n"
     "unlabelled = 0\n"
-    "mark_text(v) = unlabelled ? '' : v >= 1e4 || v < 1e-3 ? gprintf('10^{%T}', v) : sprintf('%g', v)\n"
-    "some_text(v) = unlabelled ? '' : v >= 1e4 ? gprintf('%.0s%c', v) : sprintf('%g', v)\n"
+    "per = 1 # what a mark says of one\n"
+    "say(v) = v >= 1e4 ? gprintf('%.0s %c', v) : sprintf('%g', v)\n"
+    "mark_text(v) = unlabelled ? '' : say(per * v)\n"
     "powers(k, hi) = 10.0 ** k > hi ? '' : sprintf('\"%s\" %.9g, ', mark_text(10.0 ** k), 10.0 ** k) . "
     "powers(k + 1, hi)\n"
     "some(k) = (int(k + 900) % 3 == 0 ? 1 : int(k + 900) % 3 == 1 ? 2 : 5) * 10.0 ** floor(k / 3.0)\n"
-    "somes(k, hi) = some(k) > hi ? '' : sprintf('\"%s\" %.9g, ', some_text(some(k)), some(k)) . somes(k + 1, "
+    "somes(k, hi) = some(k) > hi ? '' : sprintf('\"%s\" %.9g, ', mark_text(some(k)), some(k)) . somes(k + 1, "
     "hi)\n"
     "each(k) = (int(k + 900) % 9 + 1) * 10.0 ** floor(k / 9.0)\n"
-    "eachs(k, hi) = each(k) > hi ? '' : sprintf('\"%s\" %.9g, ', some_text(each(k)), each(k)) . eachs(k + 1, "
+    "eachs(k, hi) = each(k) > hi ? '' : sprintf('\"%s\" %.9g, ', mark_text(each(k)), each(k)) . eachs(k + 1, "
     "hi)\n"
     "list(text) = '(' . text[1 : strlen(text) - 2] . ')'\n"
     "log_marks(lo, hi) = narrow(lo, hi) ? 'autofreq' : hi < 8 * lo ? list(eachs(9 * floor(log10(lo)), hi)) : "
@@ -191,6 +203,34 @@ void tn_define_marks(tn_buffer *definition, const char *axis, const char *const 
         tn_buffer_format(definition, " %s", text);
     }
     tn_buffer_text(definition, ")\n");
+}
+
+/* All digits that a mark has, thousands separated. */
+static void mark_text(double point, char *text, size_t capacity) {
+    char number[48];
+    if (fabs(point) >= 9999.5)
+        tn_snprintf(text, capacity, "%s", tn_plain_text(point, number));
+    else
+        tn_snprintf(text, capacity, "%.6g", point == 0 ? 0 : point);
+}
+
+tn_ticks tn_define_axis(tn_buffer *definition, const char *axis, const char *unit, double per, double least,
+                        double most, bool log) {
+    char text[TN_TICKS_MOST][48];
+    const char *label[TN_TICKS_MOST];
+    tn_prefix prefix = tn_prefix_between(unit, per * least, per * most);
+    double scale = per * prefix.scale;
+    tn_ticks ticks = tn_ticks_of(scale * least, scale * most, log);
+    for (size_t i = 0; i < ticks.count; i++) {
+        mark_text(ticks.value[i], text[i], sizeof text[i]);
+        label[i] = text[i];
+        ticks.value[i] /= scale;
+    }
+    ticks.least /= scale;
+    ticks.most /= scale;
+    tn_define_marks(definition, strcmp(axis, "colour") == 0 ? "cb" : axis, label, ticks.value, ticks.count);
+    tn_buffer_format(definition, "%s_unit = \"%s%s\"\n", axis, *prefix.unit ? ", " : "", prefix.unit);
+    return ticks;
 }
 
 void tn_figure_cell(tn_buffer *data, const char *text) {

@@ -70,6 +70,11 @@ void tn_define_real(tn_buffer *definition, const char *name, double value);
 /* Appends the marks of an axis ("x", "y", "cb") at those places. */
 void tn_define_marks(tn_buffer *definition, const char *axis, const char *const *label, const double *element,
                      size_t count);
+/* Appends the marks of an axis whose values run from `least` to `most`, each `per` of `unit` (text/words.h): of milliseconds 1e-3
+ * of "s". The marks are told with the prefix that they fit, of which the variable AXIS_unit holds ", ms". Returns the axis in
+ * values. */
+tn_ticks tn_define_axis(tn_buffer *definition, const char *axis, const char *unit, double per, double least,
+                        double most, bool log);
 /* Appends a text cell for a data file, in double quotes. */
 void tn_figure_cell(tn_buffer *data, const char *text);
 

@@ -3,10 +3,14 @@
 #include "base/c_locale.h"
 #include "base/memory.h"
 #include "plot/gnuplot.h"
+#include "space/quantity.h"
+#include "text/number.h"
+#include "text/words.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The tree's layout: tensors are one below the other, a merge lies between its operands and right of both. */
@@ -77,8 +81,9 @@ static void put_nodes(layout *l, tn_buffer *data) {
     tn_buffer_text(data, "\n\n# merges: x y share-of-the-costliest label\n");
     for (uint32_t i = 0; i + 1 < n; i++) {
         tn_buffer label = {0};
-        tn_buffer_format(&label, "%" PRIu32 ": %" PRIu64 " MACs, %" PRIu64 " el.", i + 1, l->macs[i],
-                         l->elements[i]);
+        char macs[32], elements[32];
+        tn_buffer_format(&label, "%" PRIu32 ": %s MACs, %s numbers", i + 1, tn_count_text(l->macs[i], macs),
+                         tn_count_text(l->elements[i], elements));
         tn_buffer_format(data, "%g %g %g ", l->x[n + i], l->y[n + i], (double)l->macs[i] / l->most_macs);
         put_cell(data, &label);
     }
@@ -181,31 +186,6 @@ static void widen(range *interval, double value) {
     interval->most = fmax(interval->most, value);
 }
 
-/* 6e6 and not 6e+06 */
-static void mark_text(double point, char *text, size_t capacity) {
-    char number[TEXT_MOST / 2];
-    tn_snprintf(number, sizeof number, "%.6g", point);
-    char *power = strchr(number, 'e');
-    if (!power) {
-        tn_snprintf(text, capacity, "%s", number);
-        return;
-    }
-    *power++ = '\0';
-    const char *sign = *power == '-' ? "-" : "";
-    power += strspn(power, "+-0");
-    tn_snprintf(text, capacity, "%se%s%s", number, sign, power);
-}
-
-static void define_marks(tn_buffer *definition, const char *axis, const tn_ticks *ticks) {
-    char text[TN_TICKS_MOST][TEXT_MOST];
-    const char *label[TN_TICKS_MOST];
-    for (size_t i = 0; i < ticks->count; i++) {
-        mark_text(ticks->value[i], text[i], sizeof text[i]);
-        label[i] = text[i];
-    }
-    tn_define_marks(definition, axis, label, ticks->value, ticks->count);
-}
-
 /* A text at each whole number from 0. */
 static tn_status define_names(tn_buffer *definition, const char *axis, const tn_scatter_axis *scatter_axis,
                               tn_error *error) {
@@ -225,7 +205,11 @@ static tn_status define_axis(tn_buffer *definition, const char *axis, const tn_s
                        "%s has a value of %g, which a logarithmic axis can't show; leave it "
                        "linear, or leave such designs out with --where",
                        scatter_axis->title, values.least);
-    tn_ticks ticks = tn_ticks_of(values.least, values.most, scatter_axis->log);
+    const char *letters = strcmp(axis, "colour") == 0 ? "cb" : axis;
+    tn_ticks ticks = {0};
+    if (!scatter_axis->names)
+        ticks = tn_define_axis(definition, axis, scatter_axis->unit, 1, values.least, values.most,
+                               scatter_axis->log);
     if (scatter_axis->names) {
         ticks.least = -0.5;
         ticks.most = (double)scatter_axis->names - 0.5;
@@ -246,9 +230,66 @@ static tn_status define_axis(tn_buffer *definition, const char *axis, const tn_s
         tn_snprintf(name, sizeof name, "%s_at_%zu", axis, i + 1);
         tn_define_real(definition, name, shown ? scatter_axis->end[i] : 0);
     }
-    const char *letters = strcmp(axis, "colour") == 0 ? "cb" : axis;
-    if (scatter_axis->names) return define_names(definition, letters, scatter_axis, error);
-    define_marks(definition, letters, &ticks);
+    return scatter_axis->names ? define_names(definition, letters, scatter_axis, error) : TN_OK;
+}
+
+tn_status tn_scatter_axis_of(const char *key, tn_arena *arena, tn_scatter_axis *axis, tn_error *error) {
+    tn_buffer title = {0};
+    const tn_quantity *quantity = NULL;
+    *axis = (tn_scatter_axis){.unit = "1"};
+    tn_word_put_title(key, &title);
+    if (tn_quantity_find(key, (tn_position){0}, &quantity, NULL) == TN_OK) {
+        axis->unit = tn_word_unit(key);
+        axis->better = quantity->maximise ? 1 : -1;
+    }
+    tn_status status = title.status == TN_OK
+                           ? tn_arena_copy_text(arena, title.data, title.length, &axis->title, error)
+                           : tn_fail(error, title.status, "no memory for the title of an axis");
+    tn_buffer_free(&title);
+    return status;
+}
+
+/* ---- the line of what is attained: no point is better in both axes ---- */
+
+static bool has_line(const tn_scatter *scatter) {
+    return scatter->attained && scatter->x.better && scatter->y.better && scatter->count > 1;
+}
+
+/* Least x (in the better direction) first. */
+static int by_better(const void *a, const void *b) {
+    const double *p = a, *q = b;
+    if (p[0] != q[0]) return p[0] < q[0] ? -1 : 1;
+    return p[1] < q[1] ? -1 : p[1] > q[1];
+}
+
+void tn_attained_put(double (*point)[2], size_t count, int better_x, int better_y, tn_buffer *data) {
+    double best = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        point[i][0] *= -better_x;
+        point[i][1] *= -better_y;
+    }
+    if (count) qsort(point, count, sizeof *point, by_better);
+    if (count == 0) tn_buffer_text(data, "NaN NaN NaN 0\n");
+    for (size_t i = 0; i < count; i++) {
+        if (point[i][1] >= best) continue;
+        if (best < INFINITY)
+            tn_buffer_format(data, "%.17g %.17g NaN 0\n", -better_x * point[i][0], -better_y * best);
+        best = point[i][1];
+        tn_buffer_format(data, "%.17g %.17g NaN 0\n", -better_x * point[i][0], -better_y * best);
+    }
+}
+
+static tn_status put_line(const tn_scatter *scatter, tn_buffer *data, tn_error *error) {
+    double(*point)[2];
+    size_t count = has_line(scatter) ? scatter->count : 0;
+    TN_TRY(TN_ALLOC(scatter->count, &point, error));
+    for (size_t i = 0; i < count; i++) {
+        point[i][0] = scatter->point[i].x;
+        point[i][1] = scatter->point[i].y;
+    }
+    tn_attained_put(point, count, scatter->x.better, scatter->y.better, data);
+    tn_buffer_text(data, "\n\n");
+    tn_free(point);
     return TN_OK;
 }
 
@@ -267,6 +308,11 @@ static tn_status define(const tn_scatter *scatter, tn_buffer *definition, tn_err
     tn_define_real(definition, "coloured", scatter->colour.title != NULL);
     if (scatter->colour.title) TN_TRY(define_axis(definition, "colour", &scatter->colour, colour, error));
     tn_define_real(definition, "series", (double)scatter->series);
+    tn_define_text(definition, "series_title", scatter->series_title ? scatter->series_title : "");
+    tn_define_real(definition, "ordered", scatter->ordered);
+    tn_define_real(definition, "attained", has_line(scatter));
+    tn_define_text(definition, "marked_name",
+                   scatter->marked < scatter->count && scatter->marked_name ? scatter->marked_name : "");
     tn_define_real(definition, "point_size", scatter->count > 2000 ? 0.35 : scatter->count > 200 ? 0.6 : 0.9);
     tn_buffer_format(definition, "array title_of[%zu]\n", scatter->series ? scatter->series : 1);
     for (size_t i = 0; i < scatter->series; i++) {
@@ -277,7 +323,8 @@ static tn_status define(const tn_scatter *scatter, tn_buffer *definition, tn_err
     return TN_OK;
 }
 
-static void put_points(const tn_scatter *scatter, tn_buffer *data) {
+/* The series, the line of what is attained, the marked one. */
+static tn_status put_points(const tn_scatter *scatter, tn_buffer *data, tn_error *error) {
     for (size_t s = 0; s < (scatter->series ? scatter->series : 1); s++) {
         size_t put = 0;
         for (size_t i = 0; i < scatter->count; i++) {
@@ -290,6 +337,13 @@ static void put_points(const tn_scatter *scatter, tn_buffer *data) {
         if (put == 0) tn_buffer_text(data, "NaN NaN NaN 0\n"); /* an index without lines would not count */
         tn_buffer_text(data, "\n\n");
     }
+    TN_TRY(put_line(scatter, data, error));
+    if (scatter->marked < scatter->count)
+        tn_buffer_format(data, "%.17g %.17g NaN 0\n", scatter->point[scatter->marked].x,
+                         scatter->point[scatter->marked].y);
+    else
+        tn_buffer_text(data, "NaN NaN NaN 0\n");
+    return TN_OK;
 }
 
 tn_status tn_scatter_draw(const tn_scatter *scatter, const char *path, tn_figure_format format,
@@ -297,7 +351,7 @@ tn_status tn_scatter_draw(const tn_scatter *scatter, const char *path, tn_figure
     tn_buffer data = {0}, definition = {0};
     if (scatter->count == 0) return tn_fail(error, TN_INPUT, "there is no design to draw");
     tn_status status = define(scatter, &definition, error);
-    put_points(scatter, &data);
+    if (status == TN_OK) status = put_points(scatter, &data, error);
     const tn_figure figure = {.path = path,
                               .format = format,
                               .style = style,

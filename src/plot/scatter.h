@@ -3,6 +3,7 @@
 #define TN_PLOT_SCATTER_H
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "flow/search.h"
 #include "flow/tree.h"
@@ -37,15 +38,24 @@ TN_PUBLIC_BEGIN
 
 typedef struct tn_scatter_axis {
     const char *title; /* NULL: no such axis */
+    const char *unit;  /* of the values (text/words.h); "1": none */
     bool log;          /* its values must be positive */
     /* Values with a line of their own, named at it; the first is drawn wherever it lies, others where the points' range has them. */
     size_t ends;
     double end[2];
     const char *end_name[2];
+    int better; /* -1: less is better, 1: more; 0: neither */
     /* Where it has texts: values are places among them, from 0. */
     size_t names;
     const char *const *name;
 } tn_scatter_axis;
+
+/* Appends the stairs of what points attain: none is better in both axes (1: more is better, -1: less). Changes the points. */
+void tn_attained_put(double (*point)[2], size_t count, int better_x, int better_y, tn_buffer *data);
+
+/* The axis of a quantity or choice, linear: its title and unit (text/words.h), and which direction is better. Lives in
+ * `arena`. */
+tn_status tn_scatter_axis_of(const char *key, tn_arena *arena, tn_scatter_axis *axis, tn_error *error);
 
 typedef struct tn_scatter_point {
     double x, y, colour;
@@ -58,6 +68,12 @@ typedef struct tn_scatter {
     tn_scatter_axis x, y, colour;
     size_t series;
     const char *const *series_name;
+    const char *series_title; /* above their names; NULL: none */
+    bool ordered; /* the series are steps of one quantity: shades of one scale rather than unlike colours */
+    bool
+        attained; /* draw the line of what the points attain in the two axes, where each has a better direction */
+    size_t marked; /* the recommended one of the points; `count`: none */
+    const char *marked_name;
     size_t count;
     const tn_scatter_point *point; /* finite */
 } tn_scatter;

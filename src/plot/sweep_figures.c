@@ -7,11 +7,14 @@
 #include "front/knee.h"
 #include "plot/design_figures.h"
 #include "plot/gnuplot.h"
+#include "plot/scatter.h"
 #include "results/claims.h"
 #include "results/comparison.h"
 #include "results/recommendation.h"
 #include "search/evaluator.h"
 #include "text/csv.h"
+#include "text/number.h"
+#include "text/words.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -20,7 +23,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const double bytes_per_MiB = 1048576.0;
+#define bytes_in_MiB 1048576.0
+static const double bytes_per_MiB = bytes_in_MiB;
 
 /* What the third panel shows: the first of these that the sweep strives for, else degrees of freedom. */
 typedef struct {
@@ -28,9 +32,9 @@ typedef struct {
     double scale;
 } panel;
 static const panel qualities[] = {
-    {"accuracy", "accuracy by the space's table, %", 100},
-    {"perplexity", "perplexity by the space's table", 1},
-    {"relative_error", "relative error of the weights", 1},
+    {"accuracy", "accuracy, %", 100},
+    {"perplexity", "perplexity", 1},
+    {"relative_error", "error of the weights, %", 100},
     {"degrees_of_freedom", "degrees of freedom of the varied weights", 1},
 };
 enum { QUALITIES = sizeof qualities / sizeof *qualities };
@@ -88,6 +92,34 @@ static tn_status put_thinned(const front_figure *plot, double epsilon, size_t *s
     TN_TRY(tn_thin(point, count, space->objectives, epsilon, kept, shown, error));
     for (size_t i = 0; i < count; i++)
         if (kept[i]) put_design(plot, &result->front[i]);
+    return TN_OK;
+}
+
+/* Of each panel the line of what the whole front attains in its two axes. */
+static tn_status put_attained(const front_figure *plot, tn_error *error) {
+    static const double bytes = 1 / bytes_in_MiB;
+    const struct {
+        const char *name;
+        double scale;
+    } across[] = {{"on_chip_bytes", bytes}, {"dsp", 1}, {plot->quality->name, plot->quality->scale}};
+    const tn_result *result = plot->result;
+    double(*point)[2];
+    TN_TRY(TN_NEW(plot->arena, result->front_count, &point, error));
+    for (int a = 0; a < 3; a++) {
+        size_t known = 0;
+        for (size_t i = 0; i < result->front_count; i++) {
+            double x = tn_result_value(&result->front[i], across[a].name);
+            if (isnan(x)) continue;
+            point[known][0] = across[a].scale * x;
+            point[known++][1] = 1e3 * tn_result_value(&result->front[i], "seconds_per_step");
+        }
+        tn_buffer_text(plot->data, "\n\n");
+        tn_attained_put(point, known,
+                        a == 2 && plot->quality == &qualities[1] ? -1
+                        : a == 2                                 ? 1
+                                                                 : -1,
+                        -1, plot->data);
+    }
     return TN_OK;
 }
 
@@ -171,7 +203,7 @@ static void define_gpu(const front_figure *plot, size_t number, const tn_compari
 static tn_status define_gpus(const front_figure *plot, const tn_roofline *gpu, tn_error *error) {
     const tn_space *space = plot->result->space;
     tn_program_cache *cache;
-    char text[96];
+    char text[160];
     tn_define_real(plot->definition, "gpus", gpu ? (double)space->models : 0);
     if (!gpu) return TN_OK;
     TN_TRY(tn_program_cache_new(&cache, error));
@@ -184,25 +216,60 @@ static tn_status define_gpus(const front_figure *plot, const tn_roofline *gpu, t
         if (status == TN_OK) define_gpu(plot, m + 1, &row, space->models > 1 ? row.model : "");
     }
     tn_program_cache_free(cache);
-    snprintf(text, sizeof text, "%.60s, step as launched (band: range)", gpu->name);
+    snprintf(text, sizeof text, "on %.60s, as launched (band: its range)", gpu->name);
     tn_define_text(plot->definition, "gpu_label", text);
     return status;
 }
 
+/* What the caps leave of each device. */
+static void define_budgets(const front_figure *plot) {
+    const tn_space *space = plot->result->space;
+    char name[32], label[96];
+    tn_define_real(plot->definition, "budgets", (double)space->devices);
+    for (size_t d = 0; d < space->devices; d++) {
+        const tn_space *variant = tn_space_variant(space, 0, d);
+        const tn_resources has = variant->budget;
+        double bits = (double)has.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
+                      (double)has.uram * TN_MEMORY_CAPACITY_URAM_BITS;
+        tn_snprintf(name, sizeof name, "budget_MiB_%zu", d + 1);
+        tn_define_real(plot->definition, name, bits / (8 * bytes_per_MiB));
+        tn_snprintf(name, sizeof name, "budget_dsp_%zu", d + 1);
+        tn_define_real(plot->definition, name, (double)has.dsp);
+        if (space->devices > 1)
+            tn_snprintf(label, sizeof label, "%.60s", tn_device_name(variant->device));
+        else
+            tn_snprintf(label, sizeof label, "budget");
+        tn_snprintf(name, sizeof name, "budget_name_%zu", d + 1);
+        tn_define_text(plot->definition, name, label);
+    }
+}
+
+/* Of the axis of all panels; a power of 1,000. */
+static tn_prefix latency_prefix(const front_figure *plot) {
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; i < plot->result->front_count; i++) {
+        double seconds = tn_result_value(&plot->result->front[i], "seconds_per_step");
+        least = fmin(least, seconds);
+        most = fmax(most, seconds);
+    }
+    tn_prefix prefix = tn_prefix_between("s", least, most);
+    return prefix.scale < 1 ? (tn_prefix){"s", 1} : prefix;
+}
+
 static void define(const front_figure *plot, size_t shown) {
     const tn_space *space = plot->result->space;
-    const tn_resources has =
-        tn_space_of(space, plot->result->recommended[0].id)->budget; /* what the caps leave of the device */
-    double capacity_bits =
-        (double)has.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS + (double)has.uram * TN_MEMORY_CAPACITY_URAM_BITS;
     bool positive = true;
     for (size_t i = 0; i < plot->result->front_count; i++)
         positive &= tn_result_value(&plot->result->front[i], plot->quality->name) > 0;
     size_t choice = tn_default_by(space);
-    tn_define_real(plot->definition, "budget_MiB", capacity_bits / (8 * bytes_per_MiB));
-    tn_define_real(plot->definition, "budget_dsp", (double)has.dsp);
-    tn_define_text(plot->definition, "rank_label",
-                   choice < space->choices.count ? space->choices.axis[choice].key : "rank");
+    define_budgets(plot);
+    tn_buffer title = {0};
+    tn_word_put_title(choice < space->choices.count ? space->choices.axis[choice].key : "rank", &title);
+    tn_define_text(plot->definition, "rank_label", title.data ? title.data : "");
+    tn_buffer_free(&title);
+    tn_prefix prefix = latency_prefix(plot);
+    tn_define_text(plot->definition, "latency_unit", prefix.unit);
+    tn_define_real(plot->definition, "latency_per", 1e-3 * prefix.scale);
     tn_define_real(plot->definition, "rank_most", greatest_rank(space));
     tn_define_real(plot->definition, "rank_step", ceil(greatest_rank(space) / 4));
     tn_define_text(plot->definition, "quality_label", plot->quality->label);
@@ -232,8 +299,9 @@ tn_status tn_sweep_front(const tn_result *result, const tn_roofline *gpu, const 
     tn_buffer_text(data, "\n\n");
     snprintf(label, sizeof label, "design %" PRIu64, design->id);
     tn_define_text(definition, "design_label",
-                   design->id == result->recommended[0].id ? "recommended (knee)" : label);
+                   design->id == result->recommended[0].id ? "knee of the front" : label);
     TN_TRY(put_published(&plot, claims, error));
+    TN_TRY(put_attained(&plot, error));
     define(&plot, *shown);
     return define_gpus(&plot, gpu, error);
 }
@@ -275,6 +343,7 @@ static tn_status draw_front(drawing *picture, tn_error *error) {
     const tn_result *result = picture->result;
     char text[256];
     const char *devices;
+    char some[32], all[32];
     size_t shown;
     TN_TRY(tn_space_device_names(result->space, picture->arena, &devices, error));
     TN_TRY(tn_sweep_front(result, picture->options->gpu, picture->options->claims, picture->options->epsilon,
@@ -285,8 +354,9 @@ static tn_status draw_front(drawing *picture, tn_error *error) {
     int length = tn_snprintf(text, sizeof text, "%.60s on %.40s: ", result->space->name, devices);
     if (shown < result->front_count)
         tn_snprintf(text + length, sizeof text - (size_t)length,
-                    "%zu of the %zu designs of the front, each other within %g %% of one", shown,
-                    result->front_count, 100 * picture->options->epsilon);
+                    "%s of the %s designs of the front; every other is within %g %% of one",
+                    tn_count_text(shown, some), tn_count_text(result->front_count, all),
+                    100 * picture->options->epsilon);
     else
         tn_snprintf(text + length, sizeof text - (size_t)length, "a front of %zu design%s", shown,
                     shown == 1 ? "" : "s");
@@ -302,17 +372,18 @@ static tn_status draw_design(drawing *picture, tn_evaluator *evaluator, tn_error
     uint64_t id = picture->design.id;
     TN_TRY(tn_evaluate_explain(evaluator, id, picture->arena, &why, error));
     const tn_step *step = tn_evaluator_step(evaluator);
-    double ms = 1e3 * why.price.seconds_per_step;
+    char time[48];
+    tn_quantity_text(why.price.seconds_per_step, "s", time);
     TN_TRY(tn_memory_figure(&why, picture->arena, &picture->data, &picture->definition, error));
-    tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": memory map", result->space->name, id);
+    tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": what its memories hold", result->space->name, id);
     TN_TRY(draw(picture, "memory", text, error));
     tn_energy_figure(&why, &picture->data, &picture->definition);
-    tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": energy of a step of %.3g ms", result->space->name,
-                id, ms);
+    tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": energy of a step of %s", result->space->name, id,
+                time);
     TN_TRY(draw(picture, "energy", text, error));
     TN_TRY(tn_phases_figure(step, &why, picture->arena, &picture->data, &picture->definition, error));
-    tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": where the %.3g ms of a step go",
-                result->space->name, id, ms);
+    tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": where the %s of a step go", result->space->name,
+                id, time);
     TN_TRY(draw(picture, "phases", text, error));
     return tn_timeline_figure(step, &why, picture->folder, picture->options->format, picture->options->style,
                               picture->arena, &picture->path[picture->count++], error);
@@ -345,11 +416,11 @@ static tn_status put_weight(drawing *picture, const tn_model_weight *entry, uint
     tn_status status = TN_OK;
     for (int flow = 0; flow < TN_FLOWS && status != TN_MEMORY; flow++) {
         double macs;
-        char label[32];
+        char label[48];
         tn_arena_reset(&arena);
         status = flow_macs(&entry->weight, (tn_flow_name)flow, tokens, &arena, &macs);
         if (status != TN_OK) continue;
-        tn_snprintf(label, sizeof label, macs < 1e6 ? "%.3g k" : "%.3g M", macs / (macs < 1e6 ? 1e3 : 1e6));
+        tn_quantity_text(macs, "", label);
         tn_buffer_format(&picture->data, "%d %.17g %d ", (*bar)++, macs, flow + 1);
         tn_figure_cell(&picture->data, label);
         tn_buffer_text(&picture->data, " ");
@@ -398,9 +469,12 @@ static tn_status draw_macs(drawing *picture, tn_evaluator *evaluator, tn_error *
     }
     if (groups == 0) return TN_OK;
     tn_define_real(&picture->definition, "bottom", bar - 2.2);
+    tn_define_real(&picture->definition, "size_y", 170 + 34.0 * bar);
+    tn_define_axis(&picture->definition, "x", "", 1, 0, most, false);
     tn_define_real(&picture->definition, "groups", groups);
     tn_define_real(&picture->definition, "most", most);
-    tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": training MACs of a layer by flow",
+    tn_snprintf(text, sizeof text,
+                "%s, design %" PRIu64 ": multiply-adds of a layer by the order of its products",
                 picture->result->space->name, picture->design.id);
     return draw(picture, "macs", text, error);
 }
@@ -423,8 +497,11 @@ static tn_status draw_resources(drawing *picture, tn_error *error) {
         double used = tn_result_value(&picture->design, tn_resource_names[i]);
         if (available[i] == 0 && used == 0) continue;
         double share = available[i] ? 100 * used / (double)available[i] : 1000;
-        tn_snprintf(text, sizeof text, "%.0f of %" PRIu64 " (%.1f %%)", used, available[i], share);
-        tn_figure_cell(&picture->data, tn_resource_names[i]);
+        char need[48], have[48];
+        tn_snprintf(text, sizeof text, "%s of %s (%.1f %%)", tn_plain_text(used, need),
+                    tn_plain_text((double)available[i], have), share);
+        const tn_word *word = tn_word_find(tn_resource_names[i]);
+        tn_figure_cell(&picture->data, word ? word->title : tn_resource_names[i]);
         tn_buffer_format(&picture->data, " %.9g ", share);
         tn_figure_cell(&picture->data, text);
         tn_buffer_format(&picture->data, " %.9g\n",
@@ -437,8 +514,7 @@ static tn_status draw_resources(drawing *picture, tn_error *error) {
     tn_snprintf(text, sizeof text, "all of %s", tn_device_name(device));
     tn_define_text(&picture->definition, "budget_label", text);
     tn_snprintf(text, sizeof text, "%s: resources of %sdesign %" PRIu64, result->space->name,
-                picture->design.id == result->recommended[0].id ? "the recommended " : "",
-                picture->design.id);
+                picture->design.id == result->recommended[0].id ? "the knee, " : "", picture->design.id);
     return draw(picture, "resources", text, error);
 }
 
@@ -449,19 +525,27 @@ static tn_status draw_execution(drawing *picture, const char *path, tn_error *er
     static const char *const names[] = {"name", "seconds_predicted", "seconds_executed", "precision"};
     tn_csv csv;
     size_t column[4];
+    double least = INFINITY, most = 0;
     TN_TRY(tn_csv_load(path, picture->arena, &csv, error));
     TN_TRY(tn_csv_columns(&csv, names, 4, false, column, error));
     for (size_t i = 0; i < csv.rows; i++) {
         double predicted, executed;
         TN_TRY(tn_csv_real(&csv, i, column[1], 0, INFINITY, &predicted, error));
         TN_TRY(tn_csv_real(&csv, i, column[2], 0, INFINITY, &executed, error));
+        if (predicted > 0) least = fmin(least, predicted);
+        most = fmax(most, predicted);
         bool single = strcmp(tn_csv_at(&csv, i, column[3])->text, "float32") == 0;
         if (predicted > 0 && executed > 0)
             tn_buffer_format(&picture->data, "%.9g %.9g %d\n", 1e3 * predicted, 1e3 * executed, single);
     }
     if (picture->data.length == 0) return TN_OK;
-    tn_define_real(&picture->definition, "size_x", TN_FIGURE_WIDE);
-    return draw(picture, "execution", "the counts checked by running: time on this CPU, not the FPGA", error);
+    tn_prefix prefix = tn_prefix_between("s", least, most);
+    if (prefix.scale < 1) prefix = (tn_prefix){"s", 1};
+    tn_define_text(&picture->definition, "time_unit", prefix.unit);
+    tn_define_real(&picture->definition, "time_ms", 1e3 / prefix.scale);
+    return draw(picture, "execution",
+                "the flows run on this CPU: the time they took beside the time that its roofline foretells",
+                error);
 }
 
 /* ---- all

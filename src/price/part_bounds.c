@@ -240,7 +240,7 @@ static void price_pooled(const bounder *state, uint32_t array, tn_price_part *ow
     double bits = (double)elements;
     *own = (tn_price_part){0};
     if (elements * mapped->word_bits <= state->lutram_bits ||
-        (state->is_placed && style == TN_STYLE_DISTRIBUTED))
+        (state->is_placed && (style == TN_STYLE_DISTRIBUTED || style == TN_STYLE_SHALLOW)))
         return;
     if (state->is_laid && state->is_placed && mapped->word_bits == state->workload->word_bits) {
         bits = INFINITY;
@@ -299,7 +299,8 @@ static tn_status find_density(bounder *state, tn_store store, uint32_t log, tn_e
         store == TN_STORE_ACTIVATIONS ? state->build->activation_memory : state->build->core_memory;
     double *density = &state->density[store][log], *padded = &state->padded_density[store][log], block, ultra;
     *density = *padded = 1;
-    if (banks_asked(state->build, log) != 1 || asked == TN_STYLE_DISTRIBUTED) return TN_OK;
+    if (banks_asked(state->build, log) != 1 || asked == TN_STYLE_DISTRIBUTED || asked == TN_STYLE_SHALLOW)
+        return TN_OK;
     TN_TRY(least_density(state, store, log, TN_STYLE_BLOCK, &block, error));
     TN_TRY(least_density(state, store, log, TN_STYLE_ULTRA, &ultra, error));
     *density = *padded = asked == TN_STYLE_BLOCK   ? block

@@ -144,8 +144,10 @@ static tn_status search_places(tn_workload *workload, tn_plan *plan, const tn_bu
                                uint64_t kernel_lut, bool *exact, tn_error *error) {
     const tn_device *device = workload->device;
     const tn_resources has = tn_device_resources(device);
-    const tn_placement_budget budget = {
-        .bram18 = has.bram18, .uram = has.uram, .lut = has.lut > kernel_lut ? has.lut - kernel_lut : 0};
+    uint64_t descriptors = workload->descriptor_bram18; /* which are in block RAM, whatever else is */
+    const tn_placement_budget budget = {.bram18 = has.bram18 > descriptors ? has.bram18 - descriptors : 0,
+                                        .uram = has.uram,
+                                        .lut = has.lut > kernel_lut ? has.lut - kernel_lut : 0};
     tn_arena scratch = {0};
     tn_placement found;
     tn_status status =

@@ -223,20 +223,23 @@ static void write_kept(const kept *state, const char *path) {
 
 /* ---- finding ---- */
 
-static tn_status find_outside(kept *state) {
-    const tn_result *result = state->result;
-    const uint64_t knee = result->recommended[0].id;
+tn_status tn_outside_result(const tn_result *result, uint64_t id, tn_arena *arena, tn_outside *outside,
+                            tn_error *error) {
     tn_evaluator *evaluator;
     tn_evaluation evaluation;
     tn_design design;
-    TN_TRY(tn_evaluator_new(result->space, &evaluator, state->error));
-    tn_status status = tn_evaluate_design(evaluator, knee, &evaluation, state->error);
-    if (status == TN_OK) status = tn_evaluator_design(evaluator, state->arena, &design, state->error);
+    TN_TRY(tn_evaluator_new(result->space, &evaluator, error));
+    tn_status status = tn_evaluate_design(evaluator, id, &evaluation, error);
+    if (status == TN_OK) status = tn_evaluator_design(evaluator, arena, &design, error);
     if (status == TN_OK)
-        status = tn_outside_find(tn_space_of(result->space, knee), &design, state->arena, state->outside,
-                                 state->error);
+        status = tn_outside_find(tn_space_of(result->space, id), &design, arena, outside, error);
     tn_evaluator_free(evaluator);
     return status;
+}
+
+static tn_status find_outside(kept *state) {
+    return tn_outside_result(state->result, state->result->recommended[0].id, state->arena, state->outside,
+                             state->error);
 }
 
 static tn_status find_anew(kept *state) {

@@ -16,4 +16,8 @@
 tn_status tn_grounds_kept(const tn_result *result, tn_arena *arena, tn_robustness *robustness,
                           tn_outside *outside, tn_error *error);
 
+/* What the space left out of another design of the front, found anew. Lives in `arena`. */
+tn_status tn_outside_result(const tn_result *result, uint64_t id, tn_arena *arena, tn_outside *outside,
+                            tn_error *error);
+
 #endif

@@ -116,6 +116,7 @@ typedef struct {
 /* A change that was priced. */
 typedef struct {
     char key[KEY_MOST], value[VALUE_MOST], was[VALUE_MOST];
+    int sacrifice; /* what else is given up: 0 nothing, 1 the method of training or its numbers, 2 what is learned, or at once */
     bool priced; /* a change without a price (an illegal build, a rank that does not exist, ..) is none */
     tn_price price;
     double ratio;
@@ -126,16 +127,22 @@ typedef struct {
 static tn_status write_remedy(search *state, const trial *tried, tn_remedy *remedy) {
     remedy->price = tried->price;
     remedy->ratio = tried->ratio;
+    remedy->sacrifice = tried->sacrifice;
     TN_TRY(tn_arena_format(state->arena, &remedy->was, state->error, "%s", tried->was));
     return tn_arena_format(state->arena, &remedy->change, state->error, "%s=%s", tried->key, tried->value);
+}
+
+/* Changes of the hardware before those of the method, these before those of what is learned; then the faster. */
+static bool comes_before(const trial *tried, const tn_remedy *other) {
+    if (tried->sacrifice != other->sacrifice) return tried->sacrifice < other->sacrifice;
+    return tried->price.seconds_per_step < other->price.seconds_per_step;
 }
 
 /* In its place by time, behind equals; the slowest of too many goes. */
 static tn_status add_remedy(search *state, const trial *tried) {
     tn_remedies *out = state->out;
     size_t index = out->count;
-    while (index > 0 && out->remedy[index - 1].price.seconds_per_step > tried->price.seconds_per_step)
-        index--;
+    while (index > 0 && comes_before(tried, &out->remedy[index - 1])) index--;
     if (index == REMEDIES_MOST) return TN_OK;
     if (out->count < REMEDIES_MOST) out->count++;
     memmove(&out->remedy[index + 1], &out->remedy[index], (out->count - index - 1) * sizeof *out->remedy);
@@ -147,6 +154,7 @@ static tn_status keep(search *state, const trial *tried) {
     tn_remedies *out = state->out;
     if (!tried->priced) return TN_OK;
     if (tried->ratio <= 1) return add_remedy(state, tried);
+    if (tried->sacrifice > 1) return TN_OK; /* rank 1, or a sequence of 1, is no advice */
     if (tried->ratio >= out->given_ratio || (out->closest.change && tried->ratio >= out->closest.ratio))
         return TN_OK;
     return write_remedy(state, tried, &out->closest);
@@ -263,7 +271,7 @@ static tn_status try_build(search *state) {
     bool up = state->limits->space && state->limits->space->constraints;
     for (size_t i = 0; i < tn_build_schema.count; i++) {
         const tn_field *field = &tn_build_schema.field[i];
-        trial tried;
+        trial tried = {0};
         if (tn_build_key_of(field)->relief == TN_RELIEF_NONE) continue;
         snprintf(tried.key, sizeof tried.key, "build.%s", field->key);
         if (field->type == TN_FIELD_CHOICE) TN_TRY(try_choice(state, field, &tried));
@@ -271,6 +279,140 @@ static tn_status try_build(search *state) {
         if (field->type == TN_FIELD_COUNT && up) TN_TRY(try_count(state, field, true, &tried));
     }
     return TN_OK;
+}
+
+/* ---- several keys at once ---- */
+
+/* Prices the design with all of them; `set` is "KEY=VALUE" each. */
+static tn_status try_set(search *state, const char *const *set, size_t count, tn_arena *scratch,
+                         tn_priced *priced, double *ratio) {
+    tn_design changed;
+    *ratio = INFINITY;
+    if (!may_try(state)) return TN_OK;
+    tn_status status = tn_design_change(&state->given.design, set, count, scratch, &changed, state->error);
+    if (status == TN_OK) {
+        state->out->tried++;
+        status = tn_design_price(&changed, &state->given, state->cache, scratch, priced, state->error);
+    }
+    if (status == TN_OK) status = shortfall(state, priced, ratio);
+    if (status == TN_MEMORY || status == TN_INTERRUPTED) return status;
+    if (status != TN_OK) *ratio = INFINITY;
+    return TN_OK;
+}
+
+enum { TOGETHER_MOST = 6 };
+
+/* What belongs together: large arrays off chip and the tiles that they pass through; then whatever of these brings the design
+ * nearest is kept, and the next is tried beside it, until it fits. */
+static const struct {
+    const char *key, *value[6];
+} together[] = {
+    {"build.off_chip_over_bytes", {"1048576", "65536", "16384", "4096", "1024"}},
+    {"build.off_chip_tile_bytes", {"65536", "16384", "4096"}},
+    {"build.core_memory", {"shallow", "distributed"}},
+    {"build.activation_memory", {"shallow"}},
+    {"build.placement", {"searched"}},
+    {"build.buffers", {"pooled"}},
+    {"build.rows", {"2", "1"}},
+    {"build.columns", {"2", "1"}},
+    {"build.reduction", {"2", "1"}},
+    {"build.vector", {"2", "1"}},
+};
+enum { KEYS_TOGETHER = sizeof together / sizeof *together };
+
+typedef struct {
+    char text[TOGETHER_MOST][KEY_MOST];
+    const char *set[TOGETHER_MOST];
+    size_t count;
+} combination;
+
+static bool has_key(const combination *chosen, const char *key) {
+    for (size_t i = 0; i < chosen->count; i++)
+        if (strncmp(chosen->text[i], key, strlen(key)) == 0 && chosen->text[i][strlen(key)] == '=')
+            return true;
+    return false;
+}
+
+static void add_key(combination *chosen, const char *key, const char *value) {
+    snprintf(chosen->text[chosen->count], sizeof chosen->text[0], "%s=%s", key, value);
+    chosen->count++;
+    for (size_t i = 0; i < chosen->count; i++) chosen->set[i] = chosen->text[i];
+}
+
+/* The pairs of off-chip keys first; then the one change more that comes nearest; of those that fit the fastest. */
+static tn_status extend(search *state, combination *chosen, tn_price *price, double *ratio, bool *better) {
+    combination best = *chosen;
+    double least = *ratio, seconds = INFINITY;
+    *better = false;
+    for (size_t k = 0; k < KEYS_TOGETHER; k++)
+        for (size_t v = 0; v < 6 && together[k].value[v]; v++) {
+            bool pair = k == 0 && chosen->count == 0;
+            for (size_t t = 0; t < (pair ? 4 : 1); t++) {
+                combination next = *chosen;
+                tn_arena scratch = {0};
+                tn_priced priced;
+                double now;
+                if (has_key(chosen, together[k].key) || chosen->count + 1 + pair > TOGETHER_MOST) continue;
+                add_key(&next, together[k].key, together[k].value[v]);
+                if (pair && t > 0) add_key(&next, together[1].key, together[1].value[t - 1]);
+                tn_status status = try_set(state, next.set, next.count, &scratch, &priced, &now);
+                bool fits = now <= 1, nearer = now < 0.999 * least && least > 1;
+                if (status == TN_OK &&
+                    (fits ? least > 1 || priced.price.seconds_per_step < seconds : nearer)) {
+                    best = next;
+                    least = now;
+                    *price = priced.price;
+                    seconds = priced.price.seconds_per_step;
+                    *better = true;
+                }
+                tn_arena_free(&scratch);
+                TN_TRY(status);
+            }
+        }
+    *chosen = best;
+    for (size_t i = 0; i < chosen->count; i++) chosen->set[i] = chosen->text[i];
+    *ratio = least;
+    return TN_OK;
+}
+
+static tn_status keep_combination(search *state, const combination *chosen, const tn_price *price,
+                                  double ratio) {
+    tn_remedies *out = state->out;
+    tn_buffer text = {0};
+    for (size_t i = 0; i < chosen->count; i++)
+        tn_buffer_format(&text, "%s%s", i ? " --set " : "", chosen->text[i]);
+    tn_status status = text.status;
+    tn_remedy made = {.was = "as built", .price = *price, .ratio = ratio};
+    if (status == TN_OK)
+        status = tn_arena_copy_text(state->arena, text.data, text.length, &made.change, state->error);
+    tn_buffer_free(&text);
+    TN_TRY(status);
+    if (ratio > 1) {
+        if (!out->closest.change || ratio < out->closest.ratio) out->closest = made;
+        return TN_OK;
+    }
+    size_t index = 0;
+    while (index < out->count && out->remedy[index].sacrifice == 0 &&
+           out->remedy[index].price.seconds_per_step <= price->seconds_per_step)
+        index++;
+    if (index == REMEDIES_MOST) return TN_OK;
+    if (out->count < REMEDIES_MOST) out->count++;
+    memmove(&out->remedy[index + 1], &out->remedy[index], (out->count - index - 1) * sizeof *out->remedy);
+    out->remedy[index] = made;
+    return TN_OK;
+}
+
+/* Where no single change of the hardware is enough. */
+static tn_status try_together(search *state) {
+    combination chosen = {0};
+    tn_price price = {0};
+    double ratio = state->out->given_ratio;
+    bool better = true;
+    for (size_t i = 0; i < state->out->count; i++)
+        if (state->out->remedy[i].sacrifice == 0) return TN_OK;
+    while (better && ratio > 1 && chosen.count < TOGETHER_MOST)
+        TN_TRY(extend(state, &chosen, &price, &ratio, &better));
+    return chosen.count ? keep_combination(state, &chosen, &price, ratio) : TN_OK;
 }
 
 /* ---- keys of the model ---- */
@@ -302,7 +444,7 @@ static tn_status try_keys(search *state) {
     };
     for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
         const char *given = tn_model_key_text(state->given.design.model, change[i].key, change[i].usual);
-        trial tried;
+        trial tried = {.sacrifice = 1};
         if (!given || strcmp(given, change[i].value) == 0) continue;
         snprintf(tried.key, sizeof tried.key, "%s", change[i].key);
         snprintf(tried.value, sizeof tried.value, "%s", change[i].value);
@@ -338,7 +480,7 @@ static tn_status try_sizes(search *state) {
         uint64_t given;
     } size[] = {{"batch", state->given.given->batch}, {"sequence", state->given.given->sequence}};
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
-        trial tried;
+        trial tried = {.sacrifice = 2};
         snprintf(tried.key, sizeof tried.key, "%s", size[i].key);
         snprintf(tried.was, sizeof tried.was, "%" PRIu64, size[i].given);
         TN_TRY(try_size(state, size[i].given, &tried));
@@ -358,7 +500,7 @@ static tn_status price_rank(search *state, uint64_t rank, trial *tried, bool *fi
 /* The greatest rank with which the design fits: between `fitting` and `short_of`, halving. */
 static tn_status try_ranks(search *state, const tn_model_weight *entry, trial *tried) {
     uint64_t fitting = 1, short_of = tn_weight_greatest_rank(&entry->weight);
-    bool fits;
+    bool fits, least = true;
     snprintf(tried->was, sizeof tried->was, "%" PRIu64, short_of);
     if (short_of == 1) return TN_OK;
     TN_TRY(price_rank(state, fitting, tried, &fits));
@@ -368,9 +510,10 @@ static tn_status try_ranks(search *state, const tn_model_weight *entry, trial *t
         uint64_t rank = fitting + (short_of - fitting) / 2;
         TN_TRY(price_rank(state, rank, tried, &fits));
         if (fits) best = *tried;
+        least &= !fits;
         *(fits ? &fitting : &short_of) = rank;
     }
-    return keep(state, &best);
+    return least ? TN_OK : keep(state, &best); /* rank 1 learns nothing */
 }
 
 static tn_status try_flows(search *state, const tn_model_weight *entry, trial *tried) {
@@ -422,13 +565,14 @@ static tn_status try_weights(search *state) {
     if (count) qsort(weight, count, sizeof *weight, largest_first);
     for (size_t i = 0; i < count; i++) {
         const tn_model_weight *entry = tn_model_weight_at(model, weight[i].place);
-        trial tried;
+        trial tried = {.sacrifice = 2};
         if (!may_try(state)) {
             state->out->weights_left++;
             continue;
         }
         name_key(state, weight[i].place, "rank", &tried);
         TN_TRY(try_ranks(state, entry, &tried));
+        tried = (trial){0};
         name_key(state, weight[i].place, "flow", &tried);
         TN_TRY(try_flows(state, entry, &tried));
     }
@@ -442,6 +586,7 @@ static tn_status try_all(search *state, const tn_design *design) {
     TN_TRY(tn_design_price(design, NULL, state->cache, state->arena, &state->given, state->error));
     TN_TRY(shortfall(state, &state->given, &state->out->given_ratio));
     TN_TRY(try_build(state));
+    TN_TRY(try_together(state));
     TN_TRY(try_weights(state));
     TN_TRY(try_sizes(state));
     return try_keys(state);

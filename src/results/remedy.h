@@ -10,6 +10,10 @@
  *   the flow of a weight                              every other one that takes no search
  *   batch, sequence                                   halved until it fits; 1 alone where that does not
  *   format, activations, update, optimizer, precision those that take less memory
+ *
+ * Where no single change of the hardware is enough, several are made together: large arrays off chip with the tiles that they pass
+ * through, then one after the other what brings the design nearest. Changes that cost nothing but time come first; rank 1 is never
+ * proposed, and what cuts sequence or batch is no nearest miss.
  */
 #ifndef TN_RESULTS_REMEDY_H
 #define TN_RESULTS_REMEDY_H
@@ -59,18 +63,21 @@ typedef struct tn_misses {
 tn_status tn_misses_find(const tn_space *space, uint64_t most, tn_misses *misses, tn_error *error);
 
 typedef struct tn_remedy {
-    const char *change; /* "build.vector=2", "weights.square.rank=6": as --set takes it */
-    const char *was;    /* "4" */
-    tn_price price;     /* of the design with it */
-    double ratio;       /* what it falls short by then (results/remedy.h); at most 1 where it fits */
+    const char *
+        change; /* "build.vector=2", "weights.square.rank=6": as --set takes it; several with " --set " between them */
+    const char *was; /* "4" */
+    tn_price price;  /* of the design with it */
+    double ratio;    /* what it falls short by then (results/remedy.h); at most 1 where it fits */
+    int sacrifice; /* 0: none but time; 1: the method of training or its numbers; 2: what is learned, or at once */
 } tn_remedy;
 
 typedef struct tn_remedies {
     size_t count, tried;
     bool cut;            /* not all were tried: the step is very long */
     size_t weights_left; /* whose ranks and flows were not tried for that: those of the fewest parameters */
-    tn_remedy *remedy;   /* fastest design first; of equally fast ones in the order above */
-    double given_ratio;  /* without any change */
+    tn_remedy
+        *remedy; /* least sacrifice first, then the fastest design; of equally fast ones in the order above */
+    double given_ratio; /* without any change */
     tn_remedy
         closest; /* of the changes that do not suffice the one that comes nearest; change NULL: none helps */
 } tn_remedies;

@@ -15,12 +15,15 @@
 #include "search/evaluator.h"
 #include "text/csv.h"
 #include "text/json.h"
+#include "text/number.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const size_t input_limit_bytes = (size_t)256 << 20;
 
@@ -448,7 +451,20 @@ void tn_summary_keys(const tn_summary *summary, tn_json *json) {
     tn_json_put_real(json, "designs_per_second", summary->designs_per_second);
 }
 
-/* Without the times, so that the file is the same whatever the machine and the threads. */
+/* Who asked for it, and when (of SOURCE_DATE_EPOCH where that is set, so that a file can be made again byte by byte). */
+static void put_origin(const tn_sweep_options *options, tn_json *json) {
+    char date[32] = "";
+    const char *epoch = getenv("SOURCE_DATE_EPOCH");
+    uint64_t given;
+    bool has_epoch = epoch && tn_read_count(epoch, &given) == TN_NUMBER_OK;
+    time_t now = has_epoch ? (time_t)given : time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc)) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    tn_json_put_text(json, "command", options->command);
+    tn_json_put_text(json, "date", date);
+}
+
+/* Without the times that it took, so that the file is the same whatever the machine and the threads. */
 static tn_status put_provenance(const tn_space *space, const tn_sweep_options *options,
                                 const tn_summary *summary, tn_arena *names, tn_json *json, tn_error *error) {
     const char *models, *devices;
@@ -477,6 +493,7 @@ static tn_status put_provenance(const tn_space *space, const tn_sweep_options *o
     tn_json_put_count(json, "budget", options->budget);
     tn_json_put_count(json, "shard", options->shard);
     tn_json_put_count(json, "shards", options->shards);
+    if (options->command) put_origin(options, json);
     tn_json_end(json);
     return TN_OK;
 }
@@ -530,6 +547,8 @@ static tn_status summarise(const tn_space *space, const tn_sweep_options *option
         .feasible = front->count ? outcome->count[TN_CAUSE_NONE] : 0,
         .front = front->count,
         .completion = outcome->completion,
+        .shard = options->shard,
+        .shards = options->shards,
         .seconds = outcome->seconds,
         .designs_per_second = outcome->seconds > 0 ? (double)outcome->evaluated_now / outcome->seconds : 0,
     };

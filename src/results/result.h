@@ -55,6 +55,7 @@ typedef struct tn_summary {
     tn_undefined_line undefined[TN_UNDEFINED_SHOWN];
     tn_hypervolume hypervolume;
     tn_completion completion;
+    uint64_t shard, shards; /* it is a part; 0 of 0: the whole */
     double seconds, designs_per_second;
     uint64_t knee; /* id; meaningless where the front is empty */
     const char *method,
@@ -95,7 +96,8 @@ typedef struct tn_result {
     const char *folder;
     tn_space *space; /* of the folder's own copies of the inputs */
     tn_completion completion;
-    uint64_t evaluated; /* designs, of space->choices.designs */
+    uint64_t evaluated;     /* designs, of space->choices.designs */
+    uint64_t shard, shards; /* the folder is a part of a sweep; 0 of 0: a whole one */
     size_t front_count, recommended_count;
     tn_result_row *front, *recommended;
 } tn_result;

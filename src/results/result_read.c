@@ -41,6 +41,11 @@ static tn_status read_completion(const json_t *json, const char *path, tn_result
             json_integer_value(evaluated) >= 0) {
             result->completion = (tn_completion)i;
             result->evaluated = (uint64_t)json_integer_value(evaluated);
+            const json_t *shard = json_object_get(json, "shard"), *shards = json_object_get(json, "shards");
+            if (json_integer_value(shard) > 0 && json_integer_value(shards) > 0) {
+                result->shard = (uint64_t)json_integer_value(shard);
+                result->shards = (uint64_t)json_integer_value(shards);
+            }
             return TN_OK;
         }
     return tn_fail_at(error, TN_INPUT, (tn_position){.file = path},

@@ -28,6 +28,7 @@ typedef struct tn_sweep_options {
     bool counts;   /* judge each design by its own bound, not sets of them: for the counts alone */
     tn_method method;
     bool has_epsilon;
+    const char *command;     /* the line that asked for it, for sweep.json; NULL: a program did */
     double epsilon, seconds; /* of decompositions: asked for with has_epsilon, with seconds > 0 */
 } tn_sweep_options;
 

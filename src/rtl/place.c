@@ -260,6 +260,10 @@ tn_status tn_rtl_place_arrays(tn_rtl_design *design, tn_rtl_array *array, const 
         array[a].base = array[array[a].view_of - 1].base;
     }
     for (uint32_t m = 0; m < design->memories; m++)
+        if (placement.memory[m].style == TN_STYLE_SHALLOW)
+            placement.memory[m].style =
+                placement.memory[m].depth <= TN_LUT_WORDS ? TN_STYLE_DISTRIBUTED : TN_STYLE_AUTO;
+    for (uint32_t m = 0; m < design->memories; m++)
         if (placement.memory[m].style == TN_STYLE_AUTO)
             placement.memory[m].style =
                 tn_memory_style_auto(TN_RTL_ELEMENT_BITS * placement.memory[m].word,

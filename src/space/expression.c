@@ -4,6 +4,7 @@
 #include "base/name_index.h"
 #include "price/obstacle.h"
 #include "text/number.h"
+#include "text/words.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -63,12 +64,30 @@ const tn_design_column *tn_design_column_named(const tn_design_columns *columns,
     return NULL;
 }
 
+/* By the last word of a choice's key, or the first of a quantity's title (rank, latency), where one column alone has it. */
+static const tn_design_column *named_shortly(const tn_design_columns *columns, const char *name,
+                                             size_t length) {
+    const tn_design_column *found = NULL;
+    for (size_t i = 0; i < columns->count; i++) {
+        const tn_design_column *column = &columns->column[i];
+        const char *dot = strrchr(column->name, '.'), *last = dot ? dot + 1 : NULL;
+        const tn_word *word = column->kind == TN_DESIGN_QUANTITY ? tn_word_find(column->name) : NULL;
+        bool same = last && strlen(last) == length && memcmp(last, name, length) == 0;
+        if (word && strncmp(word->title, name, length) == 0)
+            same |= word->title[length] == '\0' || strcmp(word->title + length, " of a step") == 0;
+        if (same && found) return NULL;
+        if (same) found = column;
+    }
+    return found;
+}
+
 tn_status tn_design_column_find(const tn_design_columns *columns, const char *name, size_t length,
                                 tn_position position, const tn_design_column **column, tn_error *error) {
     enum { SHOWN_DESIGN_COLUMNS = 64 };
     tn_arena scratch = {0};
     const char **known, *near = NULL, *given;
     *column = tn_design_column_named(columns, name, length);
+    if (!*column) *column = named_shortly(columns, name, length);
     if (*column) return TN_OK;
     if (length > SHOWN_DESIGN_COLUMNS) length = SHOWN_DESIGN_COLUMNS;
     tn_status status = tn_arena_copy_text(&scratch, name, length, &given, error);
@@ -255,8 +274,11 @@ static bool is_keyword(const parser *parse) {
 typedef struct {
     token word;
     bool percent;
+    token unit;                     /* of a number, behind it; length 0: none */
     const tn_design_column *column; /* NULL: a number or a text */
 } written;
+
+static bool read_number(const written *output, double *value);
 
 static tn_status read_written(parser *parse, written *text) {
     const token *t = &parse->next;
@@ -269,8 +291,15 @@ static tn_status read_written(parser *parse, written *text) {
                           t->text,
                           t->kind == END ? "" : "' stands where a quantity, a choice or a number should");
     }
-    if (t->kind == WORD) text->column = tn_design_column_named(parse->columns, t->text, t->length);
+    double number;
+    bool is_word = t->kind == WORD && !read_number(text, &number), is_number = t->kind == WORD && !is_word;
+    if (is_word) text->column = tn_design_column_named(parse->columns, t->text, t->length);
+    if (is_word && !text->column) text->column = named_shortly(parse->columns, t->text, t->length);
     TN_TRY(advance(parse));
+    if (is_number && parse->next.kind == WORD && !is_keyword(parse)) {
+        text->unit = parse->next;
+        return advance(parse);
+    }
     text->percent = parse->next.kind == PERCENT;
     return text->percent ? advance(parse) : TN_OK;
 }
@@ -286,6 +315,11 @@ static bool read_number(const written *output, double *value) {
 static tn_status resolve_percent(const parser *parse, const written *text, const tn_design_column *other,
                                  double *value) {
     const tn_position position = place(parse, text->word.column);
+    if (isnan(other->whole) && other->kind == TN_DESIGN_QUANTITY &&
+        strcmp(tn_word_unit(other->name), "%") == 0) {
+        *value /= ALL_PERCENT;
+        return TN_OK;
+    }
     if (isnan(other->whole))
         return tn_fail_at(parse->error, TN_INPUT, position,
                           "%s is no resource of the device, so %g %% of it is no amount; give a number",
@@ -294,6 +328,21 @@ static tn_status resolve_percent(const parser *parse, const written *text, const
         return tn_fail_at(parse->error, TN_INPUT, position,
                           "%g %% of the device's %s; a share is 0 %% to 100 %%", *value, other->name);
     *value = *value / ALL_PERCENT * other->whole;
+    return TN_OK;
+}
+
+/* 5 ms beside a quantity in seconds is 0.005. */
+static tn_status resolve_unit(const parser *parse, const written *text, const tn_design_column *other,
+                              double *value) {
+    const char *unit = other->kind == TN_DESIGN_QUANTITY ? tn_word_unit(other->name) : "1";
+    double factor = tn_unit_factor(unit, text->unit.text, text->unit.length);
+    int length = text->unit.length < SHOWN ? (int)text->unit.length : SHOWN;
+    if (factor == 0)
+        return tn_fail_at(parse->error, TN_INPUT, place(parse, text->unit.column),
+                          "'%.*s' is no unit of %s%s%s; leave it out, or give a number alone", length,
+                          text->unit.text, other->name, *unit && *unit != '1' ? ", which is in " : "",
+                          *unit != '1' ? unit : "");
+    *value *= factor;
     return TN_OK;
 }
 
@@ -355,6 +404,7 @@ static tn_status resolve(const parser *parse, const written *text, const tn_desi
     if (!other)
         return tn_fail_at(parse->error, TN_INPUT, position,
                           "a comparison needs a quantity or a choice on one of its sides");
+    if (number && text->unit.length) TN_TRY(resolve_unit(parse, text, other, &made->number));
     if (number && text->percent) TN_TRY(resolve_percent(parse, text, other, &made->number));
     if (number && (other->has_numbers || text->percent)) return TN_OK;
     if (!other->has_texts || text->percent) return refuse_text(parse, text, other);

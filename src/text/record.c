@@ -64,38 +64,214 @@ static bool is_number(const char *text) {
     return strchr("0123456789-+.", text[0]) && text[strspn(text, "0123456789+-.,eEx %")] == '\0';
 }
 
-static void write_cell(tn_buffer *out, const char *text, size_t width, bool right, bool last) {
-    int pad = (int)(width - width_of(text));
-    if (right)
-        tn_buffer_format(out, "%*s%s", pad, "", text);
+/* ---- layout: what each column needs, and which stand beside each other ---- */
+
+enum { GAP = 2 }; /* blanks between columns */
+
+typedef struct {
+    size_t cells, head, word; /* width of the widest cell, of the head, of its longest word */
+    size_t width;
+    bool left, constant;
+} column_layout;
+
+static size_t longest_word(const char *text) {
+    size_t most = 0, width = 0;
+    for (; *text; text++) {
+        width = *text == ' ' ? 0 : width + (((unsigned char)*text & 0xC0) != 0x80);
+        if (width > most) most = width;
+    }
+    return most;
+}
+
+static void measure(const tn_table *table, column_layout *layout) {
+    size_t columns = table->columns, rows = table->count / columns;
+    for (size_t c = 0; c < columns; c++) {
+        column_layout *column = &layout[c];
+        column->head = width_of(table->cell[c]);
+        column->word = longest_word(table->cell[c]);
+        column->constant = rows > 3 && c > 0;
+        for (size_t r = 1; r < rows; r++) {
+            const char *text = table->cell[r * columns + c];
+            if (width_of(text) > column->cells) column->cells = width_of(text);
+            column->left |= text[0] && !is_number(text);
+            column->constant &= strcmp(text, table->cell[columns + c]) == 0;
+        }
+        column->width = column->head > column->cells ? column->head : column->cells;
+    }
+}
+
+static size_t whole_width(const tn_table *table, const column_layout *layout) {
+    size_t width = 0;
+    for (size_t c = 0; c < table->columns; c++)
+        if (!layout[c].constant) width += layout[c].width + (width ? GAP : 0);
+    return width;
+}
+
+/* Heads of several lines, where that is narrower. */
+static void fold_heads(const tn_table *table, column_layout *layout) {
+    for (size_t c = 0; c < table->columns; c++) {
+        layout[c].width = layout[c].word > layout[c].cells ? layout[c].word : layout[c].cells;
+        /* two short lines rather than four */
+        if (layout[c].width < layout[c].head && layout[c].width < 8)
+            layout[c].width = layout[c].head < 8 ? layout[c].head : 8;
+    }
+}
+
+static void name_constants(const tn_table *table, column_layout *layout, tn_buffer *out) {
+    size_t said = 0, used = 0;
+    for (size_t c = 0; c < table->columns; c++) {
+        const char *head = table->cell[c], *text = table->cell[table->columns + c];
+        if (!layout[c].constant || !*text || !*head) continue;
+        size_t width = width_of(head) + 2 + width_of(text);
+        if (said++) tn_buffer_text(out, used + 2 + width + 1 > table->width && table->width ? ";\n" : "; ");
+        if (said == 1) tn_buffer_text(out, "in every row: ");
+        used = said == 1 ? 14 + width : used + 2 + width + 1 > table->width ? width : used + 2 + width;
+        tn_buffer_format(out, "%s %s", head, text);
+    }
+    if (said) tn_buffer_text(out, "\n");
+}
+
+/* The part of `text` from *begin that fits `width`; at least a word. */
+static size_t line_of_head(const char *text, size_t *begin, size_t width) {
+    size_t end = *begin, fits = *begin;
+    while (text[end]) {
+        size_t next = end + strcspn(text + end, " ");
+        size_t shown = 0;
+        for (size_t i = *begin; i < next; i++) shown += ((unsigned char)text[i] & 0xC0) != 0x80;
+        if (fits > *begin && shown > width) break;
+        fits = next;
+        end = next + (text[next] == ' ');
+        if (!text[next]) break;
+    }
+    return fits;
+}
+
+static void write_cell(tn_buffer *out, const char *text, size_t length, const column_layout *layout,
+                       bool last) {
+    size_t shown = 0;
+    for (size_t i = 0; i < length; i++) shown += ((unsigned char)text[i] & 0xC0) != 0x80;
+    int pad = layout->width > shown ? (int)(layout->width - shown) : 0;
+    if (!layout->left)
+        tn_buffer_format(out, "%*s%.*s", pad, "", (int)length, text);
     else
-        tn_buffer_format(out, "%s%*s", text, last ? 0 : pad, "");
+        tn_buffer_format(out, "%.*s%*s", (int)length, text, last ? 0 : pad, "");
     tn_buffer_text(out, last ? "\n" : "  ");
 }
 
-static void write_rows(const tn_table *table, size_t *width, bool *left, bool bold, tn_buffer *out) {
-    size_t columns = table->columns;
-    for (size_t i = 0; i < table->count; i++) {
-        const char *text = table->cell[i];
-        if (width_of(text) > width[i % columns]) width[i % columns] = width_of(text);
-        if (i >= columns && text[0] && !is_number(text)) left[i % columns] = true;
+/* Heads end on one line. */
+static void write_head(const tn_table *table, const column_layout *layout, const size_t *column, size_t count,
+                       bool bold, tn_buffer *out) {
+    size_t lines = 1;
+    for (size_t i = 0; i < count; i++) {
+        const char *text = table->cell[column[i]];
+        size_t begin = 0, needed = 0;
+        do {
+            begin = line_of_head(text, &begin, layout[column[i]].width);
+            needed++;
+            begin += text[begin] == ' ';
+        } while (text[begin]);
+        if (needed > lines) lines = needed;
     }
-    for (size_t i = 0; i < table->count; i++) {
-        size_t column = i % columns;
-        if (bold && i == 0) tn_buffer_text(out, "\033[1m");
-        write_cell(out, table->cell[i], width[column], !left[column], column + 1 == columns);
-        if (bold && i + 1 == columns) tn_buffer_text(out, "\033[0m");
+    if (bold) tn_buffer_text(out, "\033[1m");
+    for (size_t line = 0; line < lines; line++)
+        for (size_t i = 0; i < count; i++) {
+            const char *text = table->cell[column[i]];
+            size_t begin = 0, end = 0, needed = 0;
+            for (size_t scan = 0;; needed++) {
+                scan = line_of_head(text, &scan, layout[column[i]].width);
+                scan += text[scan] == ' ';
+                if (!text[scan]) break;
+            }
+            needed++;
+            bool empty = line + needed < lines;
+            for (size_t k = 0; !empty && k <= line - (lines - needed); k++) {
+                begin = end + (k && text[end] == ' ');
+                end = begin;
+                end = line_of_head(text, &end, layout[column[i]].width);
+            }
+            write_cell(out, text + begin, empty ? 0 : end - begin, &layout[column[i]], i + 1 == count);
+        }
+    if (bold) tn_buffer_text(out, "\033[0m");
+}
+
+static void write_part(const tn_table *table, const column_layout *layout, const size_t *column, size_t count,
+                       bool bold, tn_buffer *out) {
+    write_head(table, layout, column, count, bold, out);
+    for (size_t r = 1; r < table->count / table->columns; r++)
+        for (size_t i = 0; i < count; i++) {
+            const char *text = table->cell[r * table->columns + column[i]];
+            write_cell(out, text, strlen(text), &layout[column[i]], i + 1 == count);
+        }
+}
+
+/* How many columns from the first tell all rows apart; 1 where those would be too wide to stand before each part. */
+static size_t naming_columns(const tn_table *table, const column_layout *layout) {
+    size_t columns = table->columns, rows = table->count / columns, width = layout[0].width;
+    for (size_t named = 1; named <= columns; named++) {
+        bool alike = false;
+        for (size_t a = 1; !alike && a < rows; a++)
+            for (size_t b = a + 1; !alike && b < rows && b < a + 64; b++) {
+                size_t c = 0;
+                while (c < named && strcmp(table->cell[a * columns + c], table->cell[b * columns + c]) == 0)
+                    c++;
+                alike = c == named;
+            }
+        if (!alike) return named;
+        if (named == columns) break;
+        width += GAP + layout[named].width;
+        if (2 * width > table->width) break;
+    }
+    return 1;
+}
+
+/* Columns side by side as far as they fit, those that name the rows before each part. */
+static void write_parts(const tn_table *table, const column_layout *layout, size_t *column, bool bold,
+                        tn_buffer *out) {
+    size_t count = 0, width = 0, parts = 0, named = table->width ? naming_columns(table, layout) : 1;
+    for (size_t c = 0; c <= table->columns; c++) {
+        if (c < table->columns && layout[c].constant) continue;
+        bool full = c == table->columns ||
+                    (table->width && count > named && width + GAP + layout[c].width > table->width);
+        if (full) {
+            if (count == named && parts) break;
+            if (parts++) tn_buffer_text(out, "\n");
+            write_part(table, layout, column, count, bold, out);
+            if (c == table->columns) break;
+            count = width = 0;
+            for (size_t k = 0; k < named; k++) {
+                if (layout[k].constant) continue;
+                width += (count ? GAP : 0) + layout[k].width;
+                column[count++] = k;
+            }
+        }
+        width += (count ? GAP : 0) + layout[c].width;
+        column[count++] = c;
     }
 }
 
+static void write_rows(const tn_table *table, column_layout *layout, size_t *column, bool bold,
+                       tn_buffer *out) {
+    size_t width = 0;
+    measure(table, layout);
+    for (size_t c = 0; c < table->columns; c++) width += layout[c].width + (c ? GAP : 0);
+    bool wide = table->width && width > table->width;
+    for (size_t c = 0; c < table->columns; c++) layout[c].constant &= wide || table->constants;
+    name_constants(table, layout, out);
+    /* a bar, which has no head, is the first to go */
+    for (size_t c = 1; c < table->columns && table->width && whole_width(table, layout) > table->width; c++)
+        layout[c].constant |= layout[c].head == 0;
+    if (table->width && whole_width(table, layout) > table->width) fold_heads(table, layout);
+    write_parts(table, layout, column, bold, out);
+}
+
 void tn_table_write(tn_table *table, bool bold, tn_buffer *out) {
-    size_t *width = NULL;
-    bool *left = NULL;
+    column_layout *layout = NULL;
+    size_t *column = NULL;
     tn_status status = table->status;
-    if (status == TN_OK) status = TN_NEW(&table->arena, table->columns, &width, NULL);
-    if (status == TN_OK) status = TN_NEW(&table->arena, table->columns, &left, NULL);
+    if (status == TN_OK) status = TN_NEW(&table->arena, table->columns, &layout, NULL);
+    if (status == TN_OK) status = TN_NEW(&table->arena, table->columns, &column, NULL);
     if (status == TN_OK)
-        write_rows(table, width, left, bold, out);
+        write_rows(table, layout, column, bold, out);
     else if (out->status == TN_OK)
         out->status = status;
 }
@@ -381,6 +557,17 @@ void tn_record_csv(const tn_record *record, const void *row, tn_buffer *out) {
 
 /* ---- people ---- */
 
+/* With the column's prefix, or, without one, the value's own behind it. */
+static void show_fitting(const tn_column *column, const tn_prefix *prefix, double real, tn_buffer *cell) {
+    char text[48];
+    const char *unit = column->said ? tn_word_unit(column->said) : column->unit;
+    if (isnan(real))
+        tn_buffer_text(cell, "-");
+    else
+        tn_buffer_text(cell, prefix ? tn_plain_text(real * prefix->scale, text)
+                                    : tn_quantity_text(real, unit, text));
+}
+
 static void show_real(const tn_column *column, double real, tn_buffer *cell) {
     char text[400]; /* the largest double has 309 digits before its point */
     int digits = column->digits ? column->digits : column->style == TN_NUMBER_SIGNIFICANT ? 4 : 0;
@@ -396,9 +583,19 @@ static void show_bar(double share, tn_buffer *cell) {
     if (!(share <= 1)) tn_buffer_text(cell, ">>");
 }
 
-static void show_value(const tn_column *column, const void *row, tn_buffer *cell) {
+/* What a fitting column shows; NAN: nothing that a prefix follows from. */
+static double fitted(const tn_column *column, const void *row) {
+    value v = load(column, row);
+    return column->kind == TN_COLUMN_COUNT || column->kind == TN_COLUMN_COUNT32 ? (double)v.count : v.real;
+}
+
+static void show_value(const tn_column *column, const tn_prefix *prefix, const void *row, tn_buffer *cell) {
     value v = load(column, row);
     char text[32];
+    if (column->fitting && column->kind != TN_COLUMN_RANGE) {
+        show_fitting(column, prefix, fitted(column, row), cell);
+        return;
+    }
     switch (column->kind) {
     case TN_COLUMN_COUNT:
     case TN_COLUMN_COUNT32:
@@ -437,7 +634,7 @@ static void show_value(const tn_column *column, const void *row, tn_buffer *cell
     }
 }
 
-static void show(const tn_column *column, const void *row, tn_buffer *cell) {
+static void show(const tn_column *column, const tn_prefix *prefix, const void *row, tn_buffer *cell) {
     if (!exists(column, row)) {
         tn_buffer_text(cell, "-");
     } else if (column->cell) {
@@ -447,40 +644,71 @@ static void show(const tn_column *column, const void *row, tn_buffer *cell) {
         size_t size = size_of(column);
         for (size_t i = 0; i < length_of(column, row); i++) {
             if (i) tn_buffer_text(cell, " ");
-            show_value(column, items + i * size, cell);
+            show_value(column, prefix, items + i * size, cell);
         }
     } else if (!column->put) {
-        show_value(column, member(column, row), cell);
+        show_value(column, prefix, member(column, row), cell);
     }
 }
 
 static bool wanted(const tn_record *record, const bool *shown, size_t i) {
-    return record->column[i].title && (!shown || shown[i]);
+    return (record->column[i].title || record->column[i].said) && (!shown || shown[i]);
 }
 
-void tn_record_head(const tn_record *record, const bool *shown, tn_table *table) {
+static void put_head(const tn_column *column, const tn_prefix *prefix, tn_table *table) {
+    tn_buffer head = {0};
+    const char *unit = column->fitting ? (prefix ? prefix->unit : NULL) : column->unit;
+    if (column->title)
+        tn_buffer_format(&head, "%s%s%s", column->title, unit && *unit ? ", " : "", unit ? unit : "");
+    else
+        tn_word_put_head(column->said, unit, &head);
+    tn_table_text(table, head.data);
+    if (head.status != TN_OK && table->status == TN_OK) table->status = head.status;
+    tn_buffer_free(&head);
+}
+
+/* prefix[columns], of those that are fitting; NULL: each value has its own. */
+static void begin_table(const tn_record *record, const bool *shown, const tn_prefix *prefix,
+                        tn_table *table) {
     size_t columns = 0;
     for (size_t i = 0; i < record->columns; i++) columns += wanted(record, shown, i);
     tn_table_begin(table, columns);
-    for (size_t i = 0; i < record->columns; i++) {
-        const tn_column *column = &record->column[i];
-        if (!wanted(record, shown, i)) continue;
-        if (column->unit)
-            tn_table_format(table, "%s, %s", column->title, column->unit);
-        else
-            tn_table_text(table, column->title);
-    }
+    for (size_t i = 0; i < record->columns; i++)
+        if (wanted(record, shown, i)) put_head(&record->column[i], prefix ? &prefix[i] : NULL, table);
 }
 
-void tn_record_cells(const tn_record *record, const void *row, const bool *shown, tn_table *table) {
+static void add_row(const tn_record *record, const void *row, const bool *shown, const tn_prefix *prefix,
+                    tn_table *table) {
     for (size_t i = 0; i < record->columns; i++) {
         tn_buffer cell = {0};
         if (!wanted(record, shown, i)) continue;
-        show(&record->column[i], row, &cell);
+        show(&record->column[i], prefix ? &prefix[i] : NULL, row, &cell);
         tn_table_text(table, cell.data);
         if (cell.status != TN_OK && table->status == TN_OK) table->status = cell.status;
         tn_buffer_free(&cell);
     }
+}
+
+void tn_record_head(const tn_record *record, const bool *shown, tn_table *table) {
+    begin_table(record, shown, NULL, table);
+}
+
+void tn_record_cells(const tn_record *record, const void *row, const bool *shown, tn_table *table) {
+    add_row(record, row, shown, NULL, table);
+}
+
+/* Of a fitting column: by its least and greatest value. */
+static tn_prefix prefix_of(const tn_column *column, const void *rows, size_t count, size_t size) {
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *row = (const char *)rows + i * size;
+        double each = fabs(fitted(column, row + column->offset));
+        if (!exists(column, row) || !isfinite(each) || each == 0) continue;
+        least = fmin(least, each);
+        most = fmax(most, each);
+    }
+    return tn_prefix_between(column->said ? tn_word_unit(column->said) : column->unit, fmin(least, most),
+                             most);
 }
 
 static bool any_has(const tn_column *column, const void *rows, size_t count, size_t size) {
@@ -489,24 +717,33 @@ static bool any_has(const tn_column *column, const void *rows, size_t count, siz
     return false;
 }
 
-void tn_record_table(const tn_record *record, const void *rows, size_t count, bool bold, tn_buffer *out) {
-    tn_table table;
-    bool *shown;
+void tn_record_fill(const tn_record *record, const void *rows, size_t count, tn_table *table) {
+    bool *shown = NULL;
+    tn_prefix *prefix = NULL;
     tn_status status = TN_ALLOC(record->columns, &shown, NULL);
-    if (status != TN_OK) {
-        if (out->status == TN_OK) out->status = status;
-        return;
-    }
-    for (size_t i = 0; i < record->columns; i++) {
+    if (status == TN_OK) status = TN_ALLOC(record->columns, &prefix, NULL);
+    for (size_t i = 0; status == TN_OK && i < record->columns; i++) {
         const tn_column *column = &record->column[i];
         shown[i] = !column->optional || any_has(column, rows, count, record->size);
+        if (column->fitting) prefix[i] = prefix_of(column, rows, count, record->size);
     }
-    tn_record_head(record, shown, &table);
-    for (size_t i = 0; i < count; i++)
-        tn_record_cells(record, (const char *)rows + i * record->size, shown, &table);
+    if (status == TN_OK) {
+        begin_table(record, shown, prefix, table);
+        for (size_t i = 0; i < count; i++)
+            add_row(record, (const char *)rows + i * record->size, shown, prefix, table);
+    } else {
+        tn_table_begin(table, 1);
+        table->status = status;
+    }
+    tn_free(shown);
+    tn_free(prefix);
+}
+
+void tn_record_table(const tn_record *record, const void *rows, size_t count, bool bold, tn_buffer *out) {
+    tn_table table;
+    tn_record_fill(record, rows, count, &table);
     tn_table_write(&table, bold, out);
     tn_table_free(&table);
-    tn_free(shown);
 }
 
 void tn_record_lines(const tn_record *record, const void *row, bool bold, tn_buffer *out) {
@@ -516,11 +753,13 @@ void tn_record_lines(const tn_record *record, const void *row, bool bold, tn_buf
     for (size_t i = 0; i < record->columns; i++) {
         const tn_column *column = &record->column[i];
         tn_buffer cell = {0};
+        tn_prefix prefix = {column->unit, 1};
         if (!column->title || (column->optional && !has_value(column, row))) continue;
-        show(column, row, &cell);
+        if (column->fitting) prefix = prefix_of(column, row, 1, record->size);
+        show(column, &prefix, row, &cell);
         tn_table_text(&table, column->title);
         tn_table_text(&table, cell.data);
-        tn_table_text(&table, column->unit);
+        tn_table_text(&table, prefix.unit);
         if (cell.status != TN_OK && table.status == TN_OK) table.status = cell.status;
         tn_buffer_free(&cell);
     }

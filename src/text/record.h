@@ -27,19 +27,24 @@
 #include "base/memory.h"
 #include "text/json.h"
 #include "text/number.h"
+#include "text/words.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Aligned tables for people. Cells are collected, widths follow; the first row is the head. Columns whose
- * cells (head aside) are all numbers align right. What would steer a terminal is replaced (text/utf8.h). */
+ * cells (head aside) are all numbers align right. What would steer a terminal is replaced (text/utf8.h).
+ * Of a table that is wider than `width`, columns that say one thing in every row are named once above it; then heads go over
+ * several lines; what is wider still is parted into tables below each other, each with the first column. */
 
 typedef struct tn_table {
     tn_arena arena;
     const char **cell;
     size_t columns, count, capacity;
     tn_status status;
+    size_t width;     /* of a line; 0: any */
+    bool constants;   /* those columns are named above whatever the width */
 } tn_table;
 
 void tn_table_begin(tn_table *table, size_t columns);
@@ -73,6 +78,8 @@ typedef struct tn_column {
     const char *title; /* for people; NULL: only JSON and CSV have it */
     const char *unit;  /* "time, ms" */
     double scale;      /* people see value * scale; 0: 1 */
+    bool fitting;      /* of a REAL or a count: `unit` is one of text/words.h, and gets the prefix that the column's values fit */
+    const char *said;  /* key of text/words.h that title and unit come from; then fitting */
     tn_number_style style;
     int digits;               /* of a REAL for people; 0 with style SIGNIFICANT: 4 */
     const char *const *names; /* NAME */
@@ -186,6 +193,9 @@ struct tn_record {
     { .nested = &(record), .kind = TN_COLUMN_RECORD }
 
 #define TN_IN(of_unit, factor) .unit = (of_unit), .scale = (factor)
+/* With the prefix that fits; title and unit of a key of text/words.h. */
+#define TN_FITTING(of_unit)    .unit = (of_unit), .fitting = true
+#define TN_SAID(word)          .said = (word), .fitting = true
 #define TN_PERCENT             .unit = "%", .scale = 100, .style = TN_NUMBER_FIXED, .digits = 1
 #define TN_FIXED(places)       .style = TN_NUMBER_FIXED, .digits = (places)
 #define TN_POWER(places)       .style = TN_NUMBER_POWER, .digits = (places)
@@ -213,6 +223,8 @@ void tn_record_csv(const tn_record *record, const void *row, tn_buffer *out);
 
 /* People: a whole table. */
 void tn_record_table(const tn_record *record, const void *rows, size_t count, bool bold, tn_buffer *out);
+/* The same as a table, not yet written. */
+void tn_record_fill(const tn_record *record, const void *rows, size_t count, tn_table *table);
 /* One record with a line a column: quantity, value, unit. */
 void tn_record_lines(const tn_record *record, const void *row, bool bold, tn_buffer *out);
 /* Or row by row into a table that is open: its head, and the cells of one row. `shown[column]` says which are

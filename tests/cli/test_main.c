@@ -29,7 +29,9 @@ static int list_commands(void **state) {
     char *line = strstr(help.out, "commands:\n");
     assert_non_null(line);
     for (line = strtok(line, "\n"); (line = strtok(NULL, "\n")) && line[0] == ' ' && count < MOST_COMMANDS;)
-        if (sscanf(line, "%31s", commands[count]) == 1 && strcmp(commands[count], "help") != 0) count++;
+        if (strncmp(line, "    ", 4) == 0 && sscanf(line, "%31s", commands[count]) == 1 &&
+            strcmp(commands[count], "help") != 0)
+            count++;
     test_run_free(&help);
     assert_true(count >= 6);
     return 0;
@@ -86,6 +88,32 @@ static void names_are_suggested(void **state) {
     refused(test_program("sweep", "atis-2enc-u50", "--resume=yes", NULL), "takes no value");
 }
 
+/* Every key that --set takes, every quantity, flow and format is explained; what is not known is suggested. */
+static void help_explains_words(void **state) {
+    static const char *const lists[] = {"keys", "quantities", "flows", "formats"};
+    (void)state;
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
+        json_t *told = test_program_json(0, "list", lists[l], "--json", NULL);
+        const json_t *names = json_object_get(told, lists[l]);
+        assert_true(json_array_size(names) > 5);
+        size_t step = json_array_size(names) > 60 ? 7 : 1; /* some of each kind; each is a run */
+        for (size_t i = 0; i < json_array_size(names); i += step) {
+            const char *name = json_string_value(json_array_get(names, i));
+            test_run run = test_program("help", name, NULL);
+            if (run.status != 0 || strlen(run.out) < strlen(name) + 10)
+                fail_msg("help %s: %s", name, run.out);
+            test_run_free(&run);
+        }
+        json_decref(told);
+    }
+    test_run rows = test_program("help", "build.rows", NULL), knee = test_program("help", "knee", NULL);
+    assert_non_null(strstr(rows.out, "from 1 to 1024"));
+    assert_non_null(strstr(knee.out, "nearest to the best"));
+    test_run_free(&rows);
+    test_run_free(&knee);
+    refused(test_program("help", "build.rovs", NULL), "build.rows");
+}
+
 static void version_and_usage(void **state) {
     (void)state;
     test_run version = test_program("--version", NULL), nothing = test_shell("exec $TENFOLD");
@@ -93,6 +121,7 @@ static void version_and_usage(void **state) {
     assert_int_equal(strncmp(version.out, "tenfold ", 8), 0);
     assert_int_equal(nothing.status, 2);
     assert_string_equal(nothing.out, "");
+    assert_non_null(strstr(nothing.err, "many designs:"));
     test_run_free(&version);
     test_run_free(&nothing);
 }
@@ -290,6 +319,7 @@ int main(void) {
         cmocka_unit_test(each_command_refuses_unknown_options),
         cmocka_unit_test(names_are_suggested),
         cmocka_unit_test(version_and_usage),
+        cmocka_unit_test(help_explains_words),
         cmocka_unit_test(lists),
         cmocka_unit_test(names_come_from_tenfold_path_first),
     };

@@ -59,6 +59,11 @@ static const question questions[] = {
     {"accuracy > 0.5 or dsp < 300", "accuracy > 0.5 OR dsp < 300"},
     {"not (accuracy > 0.5 and dsp < 300)", "NOT (accuracy > 0.5 AND dsp < 300)"},
     {"id != 17 and 10 < watts", "id <> 17 AND 10 < watts"},
+    /* Units, and last words that one column alone has. */
+    {"latency < 12 ms", "seconds_per_step < 0.012"},
+    {"on_chip_bytes >= 6 MiB and seconds_per_step < 0.2 min",
+     "on_chip_bytes >= 6291456 AND seconds_per_step < 12"},
+    {"rank = 12 and energy < 150 mJ", "\"weights.square.rank\" = 12 AND joules_per_step < 0.15"},
 };
 
 static void same_ids(const json_t *answer, const char *table, const question *query) {

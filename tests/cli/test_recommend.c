@@ -62,8 +62,8 @@ static void every_design_is_of_the_front(void **state) {
     (void)state;
     assert_int_equal(tn_file_read(test_in_folder("some/front.csv"), 1 << 24, &front, &length, NULL), TN_OK);
     for (size_t i = 0; i < sizeof key / sizeof *key; i++) {
-        json_t *told = test_program_json(0, "recommend", test_in_folder("some"), "--by", key[i], "--thin",
-                                         "0.1", "--json", NULL);
+        json_t *told = test_program_json(0, "recommend", test_in_folder("some"), "--goal", "knee", "--by",
+                                         key[i], "--thin", "0.1", "--json", NULL);
         assert_true(in_front(front, count(told, "design")));
         assert_string_equal(json_string_value(member(told, "by")), key[i]);
         static const char *const lists[] = {"best", "thinned"};
@@ -107,7 +107,7 @@ static void every_design_is_of_the_front(void **state) {
     assert_true(rows > 1);
     tn_free(recommended);
     tn_free(front);
-    test_run run = test_program("recommend", test_in_folder("some"), NULL);
+    test_run run = test_program("recommend", test_in_folder("some"), "--full", NULL);
     assert_int_equal(run.status, 0);
     assert_non_null(strstr(run.out, "of 8 small changes"));
     assert_non_null(strstr(run.out, "static"));
@@ -115,7 +115,7 @@ static void every_design_is_of_the_front(void **state) {
 }
 
 static json_t *told_of(const char *folder) {
-    return test_program_json(0, "recommend", test_in_folder(folder), "--json", NULL);
+    return test_program_json(0, "recommend", test_in_folder(folder), "--goal", "knee", "--json", NULL);
 }
 
 /* The same answer, whoever made it, with the file or without. */
@@ -211,6 +211,42 @@ static void grounds_are_kept(void **state) {
     json_decref(first);
 }
 
+/* Each goal is the least of its quantity among the designs of front.csv that learn alike, as the knee does; a condition holds. */
+static void goals_are_reached(void **state) {
+    static const char *const goal[][2] = {
+        {"fastest", "seconds_per_step"}, {"smallest", "on_chip_bytes"}, {"least-energy", "joules_per_step"}};
+    (void)state;
+    json_t *knee =
+               test_program_json(0, "recommend", test_in_folder("some"), "--goal", "knee", "--json", NULL),
+           *usual = test_program_json(0, "recommend", test_in_folder("some"), "--json", NULL);
+    assert_string_equal(json_string_value(member(usual, "goal")), "fastest");
+    const json_t *choices = member(knee, "choices");
+    for (size_t g = 0; g < sizeof goal / sizeof *goal; g++) {
+        char condition[400];
+        json_t *told =
+            test_program_json(0, "recommend", test_in_folder("some"), "--goal", goal[g][0], "--json", NULL);
+        snprintf(condition, sizeof condition, "weights.square.rank = %s and weights.square.folding = '%s'",
+                 json_string_value(member(choices, "weights.square.rank")),
+                 json_string_value(member(choices, "weights.square.folding")));
+        json_t *all = test_program_json(0, "query", test_in_folder("some"), condition, "--sort", goal[g][1],
+                                        "--limit", "1", "--json", NULL);
+        const json_t *least = json_array_get(member(all, "rows"), 0);
+        assert_true(json_number_value(member(told, goal[g][1])) ==
+                    json_number_value(member(least, goal[g][1])));
+        json_decref(told);
+        json_decref(all);
+    }
+    json_t *few =
+        test_program_json(0, "recommend", test_in_folder("some"), "--where", "dsp < 200", "--json", NULL);
+    assert_true(json_number_value(member(few, "dsp")) < 200);
+    json_decref(few);
+    json_decref(knee);
+    json_decref(usual);
+    test_run none = test_program("recommend", test_in_folder("some"), "--where", "dsp < 1", NULL);
+    assert_int_equal(none.status, 1);
+    test_run_free(&none);
+}
+
 static void nothing_fits(void **state) {
     (void)state;
     json_t *told = test_program_json(1, "recommend", test_in_folder("none"), "--json", NULL);
@@ -255,6 +291,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_design_is_of_the_front),
         cmocka_unit_test(grounds_are_kept),
+        cmocka_unit_test(goals_are_reached),
         cmocka_unit_test(nothing_fits),
         cmocka_unit_test(refusals),
     };

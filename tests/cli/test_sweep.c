@@ -47,6 +47,8 @@ static void sweep_says_what_the_contract_asks(void **state) {
     json_object_foreach(json_object_get(json, "rejected"), cause, count) sum += json_integer_value(count);
     assert_int_equal(sum, json_integer_value(json_object_get(json, "designs")));
     json_decref(json);
+    shell(0, "grep -q '\"command\": \"tenfold sweep ' $FOLDER/s/sweep.json && grep -q '\"date\": \"20' "
+             "$FOLDER/s/sweep.json");
     shell(0, "test -s $FOLDER/s/front.csv -a -s $FOLDER/s/recommended.csv -a -s $FOLDER/s/sweep.json");
     shell(0, "head -1 $FOLDER/s/front.csv | grep -q '^id,'");
 }
@@ -114,7 +116,7 @@ static void plots_and_recommends(void **state) {
              "for f in front macs resources; do for e in png svg pdf gp dat; do test -s "
              "$FOLDER/s/figures/$f.$e || exit 1; "
              "done; done");
-    shell(0, "$TENFOLD recommend $FOLDER/s | grep -q recommended");
+    shell(0, "$TENFOLD recommend $FOLDER/s | grep -q '^build.*design'");
     json = test_program_json(0, "recommend", test_in_folder("s"), "--json", NULL);
     assert_non_null(json_object_get(json, "slowest_kernel"));
     json_decref(json);

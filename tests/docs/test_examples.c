@@ -1,6 +1,6 @@
 /* The commands printed in the README and in every page run as they are printed: those that stand indented and begin with
  * `tenfold`, one after the other, with the program on PATH, in a folder of each page's own that has the source tree's docs. What is
- * a synopsis stands in a fence. Those marked (minutes) run with TORTURE=all in the environment only (scripts/torture). */
+ * a synopsis stands in a fence. Those marked (minutes), or (behind the sweep) that takes minutes, run with TORTURE=all in the environment only (scripts/torture). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,8 @@ static void run_page(const char *page, const char *path) {
         if (strncmp(one, "```", 3) == 0) fenced = !fenced;
         if (fenced || strncmp(one, mark, sizeof mark - 1) != 0) continue;
         seen++;
-        if (all || !strstr(one, "(minutes)")) run_command(page, one + 4);
+        if (all || !(strstr(one, "(minutes)") || strstr(one, "(behind the sweep)")))
+            run_command(page, one + 4);
     }
     tn_free(text);
 }

@@ -1,0 +1,196 @@
+/* The first page of `tenfold cost`: the verdict, five numbers, what takes most, what to change. */
+#include "cli/cost.h"
+#include "cli/output.h"
+#include "text/number.h"
+#include "text/words.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { INDENT = 12 };
+
+/* ---- what takes most ---- */
+
+/* Products of one kind: those of a layer's phase, in all repetitions of its block. */
+typedef struct {
+    const char *layer;
+    int phase;
+    uint64_t cycles;
+} share;
+
+/* Characters up to the number of a repeated block: "encoder12.query" counts as "encoder.query". */
+static bool same_kind(const char *a, const char *b) {
+    const char *dot_a = strchr(a, '.'), *dot_b = strchr(b, '.');
+    if (!dot_a || !dot_b) return strcmp(a, b) == 0;
+    size_t stem_a = (size_t)(dot_a - a), stem_b = (size_t)(dot_b - b);
+    while (stem_a && a[stem_a - 1] >= '0' && a[stem_a - 1] <= '9') stem_a--;
+    while (stem_b && b[stem_b - 1] >= '0' && b[stem_b - 1] <= '9') stem_b--;
+    return stem_a == stem_b && strncmp(a, b, stem_a) == 0 && strcmp(dot_a, dot_b) == 0;
+}
+
+static uint64_t cycles_of(const tn_cost *cost, const char *layer, int phase, uint64_t *all) {
+    const tn_step *step = cost->why.step;
+    uint64_t sum = 0;
+    *all = 0;
+    for (uint32_t i = 0; i < cost->why.items; i++) {
+        const tn_timeline_item *item = &cost->why.item[i];
+        const tn_operation *operation = &step->operation[item->operation];
+        uint64_t cycles = item->finish - item->start;
+        *all += cycles;
+        if ((int)operation->phase == phase && same_kind(step->layer[operation->layer].name, layer))
+            sum += cycles;
+    }
+    return sum;
+}
+
+/* The first operation of each layer and phase asks for all of its kind; a step has few hundred layers. */
+static share greatest_share(const tn_cost *cost, uint64_t *all) {
+    const tn_step *step = cost->why.step;
+    share most = {0};
+    uint32_t asked = UINT32_MAX;
+    int asked_phase = -1;
+    *all = 0;
+    for (uint32_t i = 0; i < cost->why.items; i++) {
+        const tn_operation *operation = &step->operation[cost->why.item[i].operation];
+        if (operation->layer == asked && (int)operation->phase == asked_phase) continue;
+        asked = operation->layer;
+        asked_phase = (int)operation->phase;
+        if (asked > 0 && step->layers > 64 && strchr(step->layer[asked].name, '.') && most.layer &&
+            same_kind(step->layer[asked].name, most.layer) && asked_phase == most.phase)
+            continue;
+        uint64_t cycles = cycles_of(cost, step->layer[asked].name, asked_phase, all);
+        if (cycles > most.cycles) most = (share){step->layer[asked].name, asked_phase, cycles};
+    }
+    return most;
+}
+
+static void say_greatest(const tn_cost *cost) {
+    static const char *const phase[TN_PHASES] = {"forward", "input gradient", "weight gradient", "update"};
+    uint64_t all;
+    char time[48];
+    share most = greatest_share(cost, &all);
+    if (!most.layer || all == 0) return;
+    double seconds = (double)most.cycles / (1e6 * cost->why.clock_MHz);
+    const char *dot = strchr(most.layer, '.');
+    size_t stem = dot ? (size_t)(dot - most.layer) : 0;
+    while (stem && most.layer[stem - 1] >= '0' && most.layer[stem - 1] <= '9') stem--;
+    bool repeated = dot && stem < (size_t)(dot - most.layer);
+    tn_say_folded("takes most", INDENT, "%.*s%s%s, %s: %s, %.0f %% of the kernels' time",
+                  repeated ? (int)stem : (int)strlen(most.layer), most.layer, repeated ? "*" : "",
+                  repeated ? dot : "", phase[most.phase], tn_quantity_text(seconds, "s", time),
+                  100.0 * (double)most.cycles / (double)all);
+}
+
+/* ---- what to change ---- */
+
+static void say_remedies(const tn_remedies *remedies) {
+    enum { SHOWN = 3 };
+    char time[48];
+    if (remedies->count == 0 && remedies->closest.change)
+        tn_say_folded("to fit", INDENT,
+                      "no change of %zu that were tried is enough; nearest: --set %s (is %s), then %.3g "
+                      "times what the device has",
+                      remedies->tried, remedies->closest.change, remedies->closest.was,
+                      remedies->closest.ratio);
+    else if (remedies->count == 0)
+        tn_say_folded("to fit", INDENT, "none of %zu changes helps; take a larger device or a smaller model",
+                      remedies->tried);
+    for (size_t i = 0; i < remedies->count && i < SHOWN; i++)
+        tn_say_folded(i ? "or" : "to fit", INDENT, "--set %s (is %s): %s a step", remedies->remedy[i].change,
+                      remedies->remedy[i].was,
+                      tn_quantity_text(remedies->remedy[i].price.seconds_per_step, "s", time));
+}
+
+static void say_faster(const tn_cost *cost) {
+    const tn_flow_price *best = NULL;
+    char time[48];
+    for (uint32_t i = 0; i < cost->flows; i++) {
+        const tn_flow_price *flow = &cost->flow[i];
+        if (flow->price.misfits || flow->as_given || strcmp(flow->name, "optimal-cycles") == 0) continue;
+        if (flow->price.seconds_per_step <
+            0.99 * (best ? best->price.seconds_per_step : cost->why.price.seconds_per_step))
+            best = flow;
+    }
+    if (best)
+        tn_say_folded("to change", INDENT, "flow %s of all weights: %s a step (--show flows)", best->name,
+                      tn_quantity_text(best->price.seconds_per_step, "s", time));
+    if (cost->faster.seconds_per_step > 0)
+        tn_say_folded(best ? "or" : "to change", INDENT,
+                      "--set %s (is %" PRIu64 "): %s a step, and it still fits", cost->faster.change,
+                      cost->faster.was, tn_quantity_text(cost->faster.seconds_per_step, "s", time));
+}
+
+/* ---- the page ---- */
+
+static void say_numbers(const tn_cost *cost) {
+    const tn_step *step = &cost->step;
+    const tn_price *price = &cost->why.price;
+    char a[48], b[48], c[48], d[48];
+    const char *whole = step->inference ? "all examples" : "an epoch";
+    tn_say_folded("latency", INDENT, "%s a step, %s %s (%s cycles at %g MHz)",
+                  tn_quantity_text(price->seconds_per_step, "s", a),
+                  tn_quantity_text(cost->seconds_per_epoch, "s", b), whole,
+                  tn_count_text(price->cycles_per_step, c), cost->why.clock_MHz);
+    tn_say_folded("energy", INDENT, "%s a step at %s; %s to %s by its unverified figures",
+                  tn_quantity_text(price->joules_per_step, "J", a), tn_quantity_text(price->watts, "W", b),
+                  tn_quantity_text(cost->energy[TN_COST_ALL].least, "J", c),
+                  tn_quantity_text(cost->energy[TN_COST_ALL].most, "J", d));
+    if (price->off_chip_bytes)
+        tn_say_folded("memory", INDENT, "%s of blocks on chip; %s off chip, %s moved a step",
+                      tn_quantity_text((double)price->on_chip_bytes, "B", a),
+                      tn_quantity_text((double)price->off_chip_bytes, "B", b),
+                      tn_quantity_text((double)price->off_chip_bytes_per_step, "B", c));
+    else
+        tn_say_folded("memory", INDENT, "%s of blocks on chip; nothing off chip",
+                      tn_quantity_text((double)price->on_chip_bytes, "B", a));
+    tn_say_folded("work", INDENT, "%s multiply-adds a step; %s parameters (%s)",
+                  tn_quantity_text((double)tn_step_macs(step->macs), "", a),
+                  tn_count_text(step->parameters, b),
+                  tn_quantity_text((double)cost->memory[0].bytes, "B", c));
+    tn_buffer used = {0};
+    for (int i = 0; i < TN_RESOURCES; i++) {
+        const tn_cost_resource *resource = &cost->resource[i];
+        if (resource->used == 0 && resource->available == 0) continue;
+        if (isnan(resource->share))
+            tn_buffer_format(&used, "%s%s %s of none", used.length ? ", " : "", resource->name,
+                             tn_count_text(resource->used, a));
+        else
+            tn_buffer_format(&used, "%s%s %s %%", used.length ? ", " : "", resource->name,
+                             tn_plain_text(floor(100 * resource->share + 0.5), a));
+    }
+    tn_say_folded("device", INDENT, "%s", used.data ? used.data : "nothing is used");
+    tn_buffer_free(&used);
+}
+
+void tn_cost_print_page(const tn_cost *cost, const char *again) {
+    const tn_step *step = &cost->step;
+    const tn_explanation *why = &cost->why;
+    char a[48], b[48];
+    tn_say_folded("", 0, "%s on %s: %s", step->name, why->device, cost->fits ? "fits" : "DOES NOT FIT");
+    tn_say_folded("", 2, "batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s; %s step%s an epoch", step->batch,
+                  step->sequence, step->precision,
+                  step->inference ? "inference: a step is a forward pass"
+                                  : tn_optimizer_names[step->optimizer],
+                  tn_count_text(step->steps_per_epoch, a), step->steps_per_epoch == 1 ? "" : "s");
+    for (uint32_t i = 0; i < why->misfits; i++) {
+        const tn_misfit *misfit = &why->misfit[i];
+        tn_say_folded("  short of", INDENT, "%s: needs %s, has %s%s%s", tn_resource_names[misfit->resource],
+                      tn_count_text(misfit->needed, a), tn_count_text(misfit->available, b),
+                      misfit->count ? "; most for " : "", misfit->count ? misfit->largest[0] : "");
+    }
+    say_numbers(cost);
+    say_greatest(cost);
+    if (why->bound) tn_say_folded("waits for", INDENT, "%s", why->bound);
+    if (cost->fits)
+        say_faster(cost);
+    else
+        say_remedies(&cost->remedies);
+    if (why->unverified_count)
+        tn_say_folded("rests on", INDENT,
+                      "%" PRIu32 " figures of the device file that nobody verified (--show unverified)",
+                      why->unverified_count);
+    if (cost->figure) tn_say_folded("drawn", INDENT, "%s", cost->figure);
+    tn_say_folded("more", INDENT, "tenfold cost %s --full, or --show layers,kernels,memories,flows,...",
+                  again);
+}
