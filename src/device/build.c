@@ -241,7 +241,7 @@ tn_status tn_build_check_together(const tn_build *build, tn_error *error) {
 }
 
 bool tn_build_searches_layouts(const tn_build *build) {
-    return (build->layouts == TN_LAID_AS_FOUND || build->layouts == TN_LAID_CLOSELY) &&
+    return (build->layouts == TN_LAID_AS_FOUND || build->layouts >= TN_LAID_CLOSELY) &&
            build->array == TN_ARRAY_LANES;
 }
 

@@ -313,6 +313,7 @@ static tn_status lay_alone(layer_out *layout) {
     TN_TRY(TN_NEW(layout->arena, layout->map->memories, &laid->memory, layout->error));
     TN_TRY(TN_NEW(layout->arena, step->layers, &laid->layer, layout->error));
     TN_TRY(TN_NEW(layout->arena, step->arrays, &laid->depth, layout->error));
+    TN_TRY(TN_NEW(layout->arena, step->arrays, &laid->row, layout->error));
     TN_TRY(TN_NEW(layout->arena, step->arrays, &laid->words, layout->error));
     TN_TRY(TN_NEW(layout->arena, step->layers, &laid->way, layout->error));
     TN_TRY(TN_NEW(layout->arena, step->layers, &laid->ways, layout->error));

@@ -31,7 +31,7 @@ typedef struct tn_decomposing {
     tn_arena arena;
     tn_units units;
     uint64_t keys; /* combinations of model keys */
-    size_t key_axes;
+    size_t key_axes, key_axis[TN_AXES_MOST]; /* choices that are model keys: their places */
     uint32_t (*key_digit)[TN_AXES_MOST]; /* [keys]: digits of all choices, those of other choices 0 */
     tn_layer_table *table;               /* [keys] */
     size_t tasks;

@@ -61,7 +61,7 @@ static tn_status list_keys(tn_decomposing *state, tn_error *error) {
     state->keys = 1;
     for (size_t i = 0; i < space->outers; i++)
         if (space->choices.axis[space->outer[i]].kind == TN_AXIS_MODEL_KEY) {
-            state->key_axes++;
+            state->key_axis[state->key_axes++] = space->outer[i];
             if (!tn_mul(state->keys, space->choices.axis[space->outer[i]].count, &state->keys))
                 state->keys = UINT64_MAX;
         }
@@ -77,7 +77,7 @@ static tn_status list_keys(tn_decomposing *state, tn_error *error) {
     }
     TN_TRY(TN_NEW(&state->arena, state->keys, &state->key_digit, error));
     for (uint64_t k = 0; k < state->keys; k++)
-        tn_digits_of(&space->choices, space->outer, state->key_axes, k, state->key_digit[k]);
+        tn_digits_of(&space->choices, state->key_axis, state->key_axes, k, state->key_digit[k]);
     return TN_OK;
 }
 
