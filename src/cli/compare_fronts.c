@@ -296,7 +296,8 @@ static const tn_record objective_record = {.column = objective_keys,
 static const tn_column compared_keys[] = {
     TN_ANSWER_ROWS("objectives", objective_record), TN_ANSWER_ROWS("fronts", front_record),
     TN_ANSWER_ROWS("coverage", coverage_record),    TN_ANSWER_LIST("designs", "object"),
-    TN_ANSWER_KEY("csv", "string", TN_OPTIONAL),    TN_ANSWER_KEY("figure", "string", TN_OPTIONAL),
+    TN_ANSWER_KEY("models_differ", "boolean"),      TN_ANSWER_KEY("csv", "string", TN_OPTIONAL),
+    TN_ANSWER_KEY("figure", "string", TN_OPTIONAL),
 };
 const tn_record tn_compared_fronts_record = {.column = compared_keys,
                                              .columns = sizeof compared_keys / sizeof *compared_keys};

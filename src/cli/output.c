@@ -407,6 +407,7 @@ static const tn_column summary_keys[] = {
     TN_ANSWER_KEY("rejected", "object"),
     TN_ANSWER_ROWS("undefined", undefined_record),
     TN_ANSWER_KEY("front", "integer"),
+    TN_ANSWER_KEY("possible", "integer"),
     TN_ANSWER_KEY("hypervolume", "number null"),
     TN_ANSWER_KEY("hypervolume_samples", "integer"),
     TN_ANSWER_KEY("complete", "string"),

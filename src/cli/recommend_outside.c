@@ -52,6 +52,17 @@ static const char *computed(const tn_outside_change *change) {
     return "";
 }
 
+/* As the command line takes it. */
+static void put_change(const tn_outside_change *change, tn_buffer *out) {
+    tn_buffer_text(out, "--set ");
+    for (const char *c = change->change; *c; c++)
+        if (*c == ' ')
+            tn_buffer_text(out, " --set ");
+        else
+            tn_buffer_bytes(out, c, 1);
+    tn_buffer_format(out, " (is %s): ", change->was);
+}
+
 void tn_outside_page(const tn_outside *outside) {
     enum { INDENT = 12 };
     tn_buffer text = {0};
@@ -61,7 +72,7 @@ void tn_outside_page(const tn_outside *outside) {
         return;
     }
     const tn_outside_change *first = &outside->change[0];
-    tn_buffer_format(&text, "%s (is %s): ", first->change, first->was);
+    put_change(first, &text);
     put_effects(outside->given, first->value, &text);
     tn_say_folded("left out", INDENT, "%s%s", text.data ? text.data : first->change, computed(first));
     tn_buffer_free(&text);
@@ -75,9 +86,9 @@ static void say_group(const tn_outside *outside, bool dominates, const char *tit
         if (change->dominates != dominates || all++ >= SHOWN) continue;
         if (said++ == 0) tn_say("%s\n", title);
         tn_buffer effects = {0};
+        put_change(change, &effects);
         put_effects(outside->given, change->value, &effects);
-        tn_say("  %s (is %s): %s%s\n", change->change, change->was, effects.data ? effects.data : "",
-               computed(change));
+        tn_say("  %s%s\n", effects.data ? effects.data : change->change, computed(change));
         tn_buffer_free(&effects);
     }
     if (all > SHOWN) tn_say("  and %zu more (--json lists them)\n", all - SHOWN);

@@ -120,7 +120,8 @@ typedef struct tn_build_key {
     uint32_t bounded_as; /* 1 + the only one with which prices have bounds (price/price.h); 0: with any */
     tn_relief relief;
     uint64_t first, last; /* of it */
-    const char *settled;  /* values that a search tries by itself (space/settle.h), as a list of YAML; NULL: none, as the key
+    const char *
+        settled; /* values that a search tries by itself (space/settle.h), as a list of YAML; NULL: none, as the key
                              changes what is asked or has nothing to try */
     /* What hardware is generated with (docs/rtl.md): a bit for each such choice; of a count one of those below. 0: nothing, which
      * a key must not stay. */

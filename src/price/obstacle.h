@@ -8,21 +8,16 @@
 #define TN_PRICE_OBSTACLE_H
 
 #include "base/error.h"
-#include "base/public.h"
 #include "device/build.h"
 #include "model/step.h"
 
 #include <stdint.h>
-
-TN_PUBLIC_BEGIN
 
 enum { TN_OBSTACLE_TEXT = 64 };
 /* "build.sharing", "optimizer", "layers.causal"; "yes" of 0. In `text`, or static. */
 const char *tn_obstacle_key(uint32_t obstacle, char text[TN_OBSTACLE_TEXT]);
 /* The number of such a key; UINT32_MAX: it is none. */
 uint32_t tn_obstacle_of_key(const char *key);
-
-TN_PUBLIC_END
 
 /* The first obstacle in a build's keys; in a step that has what the build fuses. */
 uint32_t tn_build_obstacle(const tn_build *build);

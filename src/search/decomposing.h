@@ -30,10 +30,10 @@ typedef struct tn_decomposing {
     const tn_decompose_options *options;
     tn_arena arena;
     tn_units units;
-    uint64_t keys; /* combinations of model keys */
+    uint64_t keys;                           /* combinations of model keys */
     size_t key_axes, key_axis[TN_AXES_MOST]; /* choices that are model keys: their places */
-    uint32_t (*key_digit)[TN_AXES_MOST]; /* [keys]: digits of all choices, those of other choices 0 */
-    tn_layer_table *table;               /* [keys] */
+    uint32_t (*key_digit)[TN_AXES_MOST];     /* [keys]: digits of all choices, those of other choices 0 */
+    tn_layer_table *table;                   /* [keys] */
     size_t tasks;
     tn_build_task *task; /* [keys * builds] */
     bool bounded;        /* tables hold bounds of prices, which do not split */

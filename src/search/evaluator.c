@@ -198,8 +198,8 @@ static tn_cause broken_constraint(const tn_space *space, const uint32_t *digit,
     tn_candidate design = {.digit = digit, .evaluation = evaluation};
     for (size_t i = 0; i < space->choices.count; i++) design.id += digit[i] * space->choices.stride[i];
     for (size_t i = 0; i < space->constraints; i++)
-        if (over_places && (space->constraint[i].expression ||
-                            tn_quantity_is_obstacle(space->constraint[i].quantity)))
+        if (over_places &&
+            (space->constraint[i].expression || tn_quantity_is_obstacle(space->constraint[i].quantity)))
             continue;
         else if (exact ? !tn_constraint_holds(&space->constraint[i], &space->choices, &design)
                        : tn_constraint_surely_fails(&space->constraint[i], &space->choices, &design))

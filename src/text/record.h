@@ -43,8 +43,8 @@ typedef struct tn_table {
     const char **cell;
     size_t columns, count, capacity;
     tn_status status;
-    size_t width;     /* of a line; 0: any */
-    bool constants;   /* those columns are named above whatever the width */
+    size_t width;   /* of a line; 0: any */
+    bool constants; /* those columns are named above whatever the width */
 } tn_table;
 
 void tn_table_begin(tn_table *table, size_t columns);
@@ -78,8 +78,9 @@ typedef struct tn_column {
     const char *title; /* for people; NULL: only JSON and CSV have it */
     const char *unit;  /* "time, ms" */
     double scale;      /* people see value * scale; 0: 1 */
-    bool fitting;      /* of a REAL or a count: `unit` is one of text/words.h, and gets the prefix that the column's values fit */
-    const char *said;  /* key of text/words.h that title and unit come from; then fitting */
+    bool
+        fitting; /* of a REAL or a count: `unit` is one of text/words.h, and gets the prefix that the column's values fit */
+    const char *said; /* key of text/words.h that title and unit come from; then fitting */
     tn_number_style style;
     int digits;               /* of a REAL for people; 0 with style SIGNIFICANT: 4 */
     const char *const *names; /* NAME */

@@ -39,9 +39,15 @@ const tn_word tn_words[] = {
      "norm of what the format leaves out, of the norm of the weights, by the space's table"},
     {"accuracy", "accuracy", "%",
      "mean over seeds of what a design learns, by the model of the space's table of trained runs"},
+    {"perplexity", "perplexity", "",
+     "e to the mean loss of the next byte, by the model of the space's table of trained runs; less is "
+     "better"},
     {"accuracy_deviation", "standard deviation of the accuracy", "%", NULL},
     {"accuracy_interpolated", "origin of the accuracy", "",
      "0: the design was trained; 1: its ranks lie between trained ones; 2: carried over from other choices"},
+    {"rtl", "generated hardware", "",
+     "yes where `tenfold rtl` generates the design, else the key for which it does not"},
+    {"front_probability", "probability to be on the front", "%", NULL},
     {"id", "design", "", "its number in the space, as --point takes it"},
     /* what commands count besides */
     {"seconds", "time", "s", NULL},

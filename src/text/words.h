@@ -8,12 +8,9 @@
 #define TN_TEXT_WORDS_H
 
 #include "base/buffer.h"
-#include "base/public.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-TN_PUBLIC_BEGIN
 
 typedef struct tn_word {
     const char *key, *title;
@@ -49,7 +46,5 @@ double tn_unit_factor(const char *unit, const char *name, size_t length);
 const char *tn_quantity_text(double value, const char *unit, char *text);
 /* Three or four significant digits, thousands separated: "19.4", "12,345". */
 const char *tn_plain_text(double value, char *text);
-
-TN_PUBLIC_END
 
 #endif

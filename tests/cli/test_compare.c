@@ -198,7 +198,7 @@ static void people_and_refusals(void **state) {
     assert_int_equal(run.status, 0);
     assert_non_null(strstr(run.out, "does not follow"));
     assert_non_null(strstr(run.out, "step_power_W"));
-    assert_non_null(strstr(run.out, "step, mJ"));
+    assert_non_null(strstr(run.out, "step, J"));
     assert_non_null(strstr(run.out, "memory / 30 to 51, BRAM <= 6 MiB, URAM <= 22.5 MiB, energy / 3.6"));
     test_run_free(&run);
     json_t *small =

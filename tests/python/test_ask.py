@@ -155,7 +155,7 @@ class Sweeps(unittest.TestCase):
     def test_recommend_and_reopen(self):
         again = tenfold.Sweep(self.swept.folder)
         self.assertEqual(again.summary["front"], self.swept.summary["front"])
-        self.assertEqual(again.recommend()["design"], self.swept.summary["knee"])
+        self.assertEqual(again.recommend(goal="knee")["design"], self.swept.summary["knee"])
         self.assertIn("small", repr(again))
         self.assertIn("<table>", again._repr_html_())
         with self.assertRaisesRegex(tenfold.InputError, "no folder of a sweep"):
