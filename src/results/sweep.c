@@ -71,6 +71,7 @@ static tn_status tell(run *all, const tn_archive *entered, tn_error *error) {
 static tn_status hear(const run *all, worker *thread, tn_error *error) {
     const size_t begin = thread->heard;
     thread->heard = all->told_count;
+    if (begin == all->told_count) return TN_OK; /* there may be no array yet */
     return tn_archive_offer_all(&thread->search.known, all->told + begin, all->told_count - begin, error);
 }
 
