@@ -121,6 +121,14 @@ tn_status tn_place_price(const tn_device *device, uint64_t word_bits, const tn_m
     return TN_OK;
 }
 
+/* Groups that a search tries: 1, 2, 4, .. and of all. */
+static uint64_t greatest_group(const tn_mapped *memory) {
+    return memory->grouped ? tn_least(memory->copies, TN_BUILD_GROUP_MOST) : 1;
+}
+static uint64_t next_group(uint64_t group, uint64_t most) {
+    return 2 * group < most ? 2 * group : most;
+}
+
 /* ---- the least that any of several places takes ---- */
 
 typedef struct {
@@ -189,7 +197,7 @@ tn_status tn_place_least_of(const tn_device *device, uint64_t word_bits, const t
                             const tn_row *row, const tn_build *build, const tn_place_options *options,
                             tn_place_least *least, tn_error *error) {
     least_search state = {device, word_bits, memory, row, *build, least, error};
-    const uint64_t most = memory->grouped ? tn_least(memory->copies, TN_BUILD_GROUP_MOST) : 1;
+    const uint64_t most = greatest_group(memory);
     state.build.read_ports = options->read_ports;
     *least = (tn_place_least){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
     uint64_t before = 0;
@@ -199,7 +207,7 @@ tn_status tn_place_least_of(const tn_device *device, uint64_t word_bits, const t
         TN_TRY(lower_group(&state, options, group, true, false));
         before = group;
     }
-    for (uint64_t group = 1; options->searched; group = 2 * group < most ? 2 * group : most) {
+    for (uint64_t group = 1; options->searched; group = next_group(group, most)) {
         TN_TRY(lower_group(&state, options, group, false, true));
         if (group == most) break;
     }
@@ -272,20 +280,17 @@ static int by_value(const void *left, const void *right) {
     return 0;
 }
 
-/* Groups of 1, 2, 4, .. and of all. */
 static tn_status list_options(search *state, const tn_mapped *memory, const tn_row *row, item *entry) {
     static const tn_memory_style styles[STYLES] = {TN_STYLE_BLOCK, TN_STYLE_ULTRA, TN_STYLE_DISTRIBUTED};
     *entry = (item){0};
     TN_TRY(TN_NEW(state->arena, OPTIONS_MOST, &entry->option, state->error));
     for (int style = 0; style < STYLES; style++)
         for (int split = 0; split < SPLITS; split++) {
-            uint64_t most = memory->grouped ? memory->copies : 1, group = 1;
-            if (most > TN_BUILD_GROUP_MOST) most = TN_BUILD_GROUP_MOST;
-            for (;;) {
+            const uint64_t most = greatest_group(memory);
+            for (uint64_t group = 1;; group = next_group(group, most)) {
                 const tn_place place = {styles[style], (tn_array_split)split, group};
                 TN_TRY(try_place(state, memory, row, place, entry));
                 if (group == most) break;
-                group = 2 * group < most ? 2 * group : most;
             }
         }
     qsort(entry->option, entry->count, sizeof *entry->option, by_value);

@@ -4,6 +4,7 @@
 #include "model/graph.h"
 #include "model/layer_weight.h"
 #include "results/remedy.h"
+#include "space/settle.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,16 +20,12 @@ const char *const tn_outside_titles[TN_OUTSIDE_VALUES] = {"latency", "memory", "
 enum { SETTINGS_MOST = 256, KEY_MOST = 200, VALUE_MOST = 32 };
 static const double NOTICEABLE = 0.05, NOTICEABLE_FREE = 0.01; /* where something is lost, where nothing is */
 
-/* Keys of the model that a space may leave out, and what other values of them compute. */
+/* Keys of the model that a space may leave out, and what other values of them compute; those that change nothing are told by
+ * their rows (space/settle.h). */
 static const struct {
     const char *key, *usual, *value;
     tn_effect effect;
 } model_keys[] = {
-    {"update.when", "end", "end", TN_EFFECT_NOTHING},
-    {"update.when", "end", "write-back", TN_EFFECT_NOTHING},
-    {"activations.policy", "keep", "keep", TN_EFFECT_NOTHING},
-    {"activations.policy", "keep", "recompute", TN_EFFECT_NOTHING},
-    {"activations.policy", "keep", "recompute-layers", TN_EFFECT_NOTHING},
     {"activations.policy", "keep", "reversible", TN_EFFECT_ROUNDING}, /* inputs are found by subtraction */
     {"precision", "fp32", "bf16", TN_EFFECT_VALUES},
     {"precision", "fp32", "{products: bf16}", TN_EFFECT_VALUES},
@@ -165,13 +162,21 @@ static tn_status list_flows(search *state) {
     return TN_OK;
 }
 
+static tn_status add_model_setting(search *state, const char *key, const char *usual, const char *value,
+                                   tn_effect effect) {
+    const char *was = tn_model_key_text(state->given.design.model, key, usual);
+    return was ? add_setting(state, key, value, was, effect) : TN_OK;
+}
+
+static tn_status add_settled(void *user, const char *key, const char *usual, const char *value) {
+    return add_model_setting(user, key, usual, value, TN_EFFECT_NOTHING);
+}
+
 static tn_status list_settings(search *state) {
-    for (size_t i = 0; i < sizeof model_keys / sizeof *model_keys; i++) {
-        const char *was =
-            tn_model_key_text(state->given.design.model, model_keys[i].key, model_keys[i].usual);
-        if (was)
-            TN_TRY(add_setting(state, model_keys[i].key, model_keys[i].value, was, model_keys[i].effect));
-    }
+    TN_TRY(tn_settled_model_values(add_settled, state));
+    for (size_t i = 0; i < sizeof model_keys / sizeof *model_keys; i++)
+        TN_TRY(add_model_setting(state, model_keys[i].key, model_keys[i].usual, model_keys[i].value,
+                                 model_keys[i].effect));
     for (size_t i = 0; i < tn_build_schema.count; i++)
         TN_TRY(list_build_key(state, &tn_build_schema.field[i]));
     return list_flows(state);

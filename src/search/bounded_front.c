@@ -275,12 +275,7 @@ static tn_status find_fronts(reach *reaching, const bool *wants, double epsilon,
 #pragma omp critical(tenfold_decomposition)
         if (state->options->progress) tn_progress_report(state->options->progress, ++done, state->tasks);
     }
-    for (size_t i = 0; i < state->tasks; i++)
-        if (state->task[i].status != TN_OK) {
-            if (error) *error = state->task[i].error;
-            return state->task[i].status;
-        }
-    return TN_OK;
+    return tn_decomposing_status(state, error);
 }
 
 /* ---- candidates ---- */

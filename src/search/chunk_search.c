@@ -143,27 +143,12 @@ static tn_status run_designs(chunk_run *run, const tn_chunk *chunk) {
 
 /* ---- sets of designs ---- */
 
-/* Designs of a set that has no bound: one after the other. */
+/* Designs of a set that has no bound, each by its price. */
 static tn_status judge_each(chunk_run *run, uint64_t work) {
     const tn_place_axes *axes = run->search->axes;
     for (uint64_t split = 0; split < axes->split_count; split++)
-        for (uint64_t place = 0; place < axes->place_count; place++) {
-            const uint64_t inner = tn_place_axes_inner(axes, run->search->space, work, place, split);
-            tn_evaluation evaluation;
-            tn_point point;
-            uint32_t cause;
-            TN_TRY(tn_evaluate(run->search->evaluator, run->outer, inner, &evaluation, &cause, run->error));
-            run->found->count[cause]++;
-            if (cause != TN_CAUSE_NONE && cause != TN_CAUSE_UNDEFINED) continue;
-            const uint64_t id = tn_space_id(run->search->space, run->outer, inner);
-            if (cause == TN_CAUSE_UNDEFINED) {
-                TN_TRY(tn_outcome_add_undefined(run->found, tn_evaluator_undefined(run->search->evaluator), 1,
-                                                id, run->error));
-                continue;
-            }
-            tn_space_point(run->search->space, &evaluation, id, &point);
-            TN_TRY(tn_archive_offer(&run->found->front, &point, run->error));
-        }
+        for (uint64_t place = 0; place < axes->place_count; place++)
+            TN_TRY(judge_design(run, tn_place_axes_inner(axes, run->search->space, work, place, split)));
     return TN_OK;
 }
 

@@ -48,6 +48,9 @@ typedef struct tn_decomposing {
     bool hides;               /* nothing fits of what was evaluated, but others may */
 } tn_decomposing;
 
+/* The error of the first task that failed. */
+tn_status tn_decomposing_status(const tn_decomposing *state, tn_error *error);
+
 /* The digits of the design that has those options of units; option[units], one for each, `at` a place in each. */
 void tn_decomposing_digits(const tn_decomposing *state, const tn_build_task *job, size_t point,
                            uint32_t *digit);

@@ -195,6 +195,10 @@ static tn_status find_fronts(tn_decomposing *state, tn_error *error) {
             if (state->options->progress) tn_progress_report(state->options->progress, ++done, state->tasks);
         }
     }
+    return tn_decomposing_status(state, error);
+}
+
+tn_status tn_decomposing_status(const tn_decomposing *state, tn_error *error) {
     for (size_t i = 0; i < state->tasks; i++)
         if (state->task[i].status != TN_OK) {
             if (error) *error = state->task[i].error;

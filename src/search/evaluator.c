@@ -239,36 +239,25 @@ static void gather_digits(const tn_evaluator *evaluator, uint64_t inner, uint32_
     tn_digits_of(&space->choices, space->inner, space->inners, inner, digit);
 }
 
-/* A price, or what bounds it. */
-typedef tn_status pricer(tn_workload *workload, const tn_build *build, const tn_place_options *places,
-                         tn_price *price, bool *exact, tn_error *error);
+/* A price, or what bounds it, of one design or of all that differ in places alone. */
+typedef struct {
+    enum { BY_PRICE, BY_BOUND, BY_CLOSE_BOUND, BY_WORK_BOUND } kind;
+    const tn_place_options *places; /* NULL: of one design */
+} pricing;
 
-static tn_status price_itself(tn_workload *workload, const tn_build *build, const tn_place_options *places,
-                              tn_price *price, bool *exact, tn_error *error) {
-    (void)places;
+static tn_status price_as(const pricing *asked, tn_workload *workload, const tn_build *build, tn_price *price,
+                          bool *exact, tn_error *error) {
+    if (asked->places)
+        return tn_price_places_bound(workload, build, asked->places, asked->kind == BY_CLOSE_BOUND, price,
+                                     exact, error);
+    if (asked->kind == BY_BOUND) return tn_price_bound(workload, build, price, exact, error);
+    if (asked->kind == BY_CLOSE_BOUND) return tn_price_close_bound(workload, build, price, exact, error);
+    if (asked->kind == BY_WORK_BOUND) return tn_price_work_bound(workload, build, price, exact, error);
     *exact = true;
     return tn_price_step(workload, build, price, error);
 }
 
-static tn_status price_bound(tn_workload *workload, const tn_build *build, const tn_place_options *places,
-                             tn_price *price, bool *exact, tn_error *error) {
-    if (places) return tn_price_places_bound(workload, build, places, false, price, exact, error);
-    return tn_price_bound(workload, build, price, exact, error);
-}
-
-static tn_status price_close_bound(tn_workload *workload, const tn_build *build,
-                                   const tn_place_options *places, tn_price *price, bool *exact,
-                                   tn_error *error) {
-    if (places) return tn_price_places_bound(workload, build, places, true, price, exact, error);
-    return tn_price_close_bound(workload, build, price, exact, error);
-}
-
-static tn_status price_work_bound(tn_workload *workload, const tn_build *build,
-                                  const tn_place_options *places, tn_price *price, bool *exact,
-                                  tn_error *error) {
-    (void)places;
-    return tn_price_work_bound(workload, build, price, exact, error);
-}
+static const pricing by_price = {.kind = BY_PRICE};
 
 /* Blocks of one style alone fit where those of the other are asked for, too: together they hold no more than there is. */
 static tn_cause lacking_capacity(const tn_evaluation *evaluation, const tn_resources *budget) {
@@ -278,8 +267,8 @@ static tn_cause lacking_capacity(const tn_evaluation *evaluation, const tn_resou
 }
 
 /* The design whose choices are set. */
-static tn_status judge(tn_evaluator *evaluator, pricer *price, tn_evaluation *evaluation, tn_cause *cause,
-                       bool *exact, tn_error *error) {
+static tn_status judge(tn_evaluator *evaluator, const pricing *asked, tn_evaluation *evaluation,
+                       tn_cause *cause, bool *exact, tn_error *error) {
     const tn_step *step;
     TN_TRY(tn_workload_step(evaluator->workload, &evaluator->build, &step, error));
     *evaluation = (tn_evaluation){.parameters = step->parameters,
@@ -294,8 +283,8 @@ static tn_status judge(tn_evaluator *evaluator, pricer *price, tn_evaluation *ev
                                   .accuracy_interpolated = evaluator->accuracy_basis == TN_ACCURACY_UNKNOWN
                                                                ? NAN
                                                                : (double)evaluator->accuracy_basis};
-    tn_status status = price(evaluator->workload, &evaluator->build, evaluator->places, &evaluation->price,
-                             exact, &evaluator->why);
+    tn_status status =
+        price_as(asked, evaluator->workload, &evaluator->build, &evaluation->price, exact, &evaluator->why);
     TN_TRY(tn_evaluator_as_cause(evaluator, status, cause, error));
     if (*cause == TN_CAUSE_NONE)
         TN_TRY(tn_workload_obstacle(evaluator->workload, &evaluator->build,
@@ -306,62 +295,67 @@ static tn_status judge(tn_evaluator *evaluator, pricer *price, tn_evaluation *ev
     if (*cause == TN_CAUSE_NONE && evaluator->space->constraints) {
         uint32_t digit[TN_AXES_MOST];
         gather_digits(evaluator, evaluator->inner, digit);
-        *cause = broken_constraint(evaluator->space, digit, evaluation, *exact, evaluator->places != NULL);
+        *cause = broken_constraint(evaluator->space, digit, evaluation, *exact, asked->places != NULL);
     }
     return TN_OK;
 }
 
 /* The design of the step that stands and an inner combination. */
-static tn_status evaluate_inner(tn_evaluator *evaluator, uint64_t inner, pricer *price,
+static tn_status evaluate_inner(tn_evaluator *evaluator, uint64_t inner, const pricing *asked,
                                 tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error) {
     tn_cause found = evaluator->outer_cause;
     *exact = true;
     if (found == TN_CAUSE_NONE) set_build(evaluator, inner);
     evaluator->inner = inner;
-    if (found == TN_CAUSE_NONE) TN_TRY(judge(evaluator, price, evaluation, &found, exact, error));
+    if (found == TN_CAUSE_NONE) TN_TRY(judge(evaluator, asked, evaluation, &found, exact, error));
     *cause = (uint32_t)found;
     return TN_OK;
 }
 
-static tn_status evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, pricer *price,
+static tn_status evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, const pricing *asked,
                           tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error) {
     if (!evaluator->has_outer || evaluator->outer != outer)
         TN_TRY(tn_evaluator_load_outer(evaluator, outer, error));
-    return evaluate_inner(evaluator, inner, price, evaluation, cause, exact, error);
+    return evaluate_inner(evaluator, inner, asked, evaluation, cause, exact, error);
 }
 
 tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, tn_evaluation *evaluation,
                       uint32_t *cause, tn_error *error) {
     bool exact;
-    return evaluate(evaluator, outer, inner, price_itself, evaluation, cause, &exact, error);
+    return evaluate(evaluator, outer, inner, &by_price, evaluation, cause, &exact, error);
+}
+
+/* The bound, or the price where there is none to ask for. */
+static tn_status evaluate_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, pricing asked,
+                                tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error) {
+    return evaluate(evaluator, outer, inner, evaluator->is_bounded ? &asked : &by_price, evaluation, cause,
+                    exact, error);
 }
 
 tn_status tn_evaluate_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
                             tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error) {
-    return evaluate(evaluator, outer, inner, evaluator->is_bounded ? price_bound : price_itself, evaluation,
-                    cause, exact, error);
+    return evaluate_bound(evaluator, outer, inner, (pricing){.kind = BY_BOUND}, evaluation, cause, exact,
+                          error);
 }
 
 tn_status tn_evaluate_close_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
                                   tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error) {
-    return evaluate(evaluator, outer, inner, evaluator->is_bounded ? price_close_bound : price_itself,
-                    evaluation, cause, exact, error);
+    return evaluate_bound(evaluator, outer, inner, (pricing){.kind = BY_CLOSE_BOUND}, evaluation, cause,
+                          exact, error);
 }
 
 tn_status tn_evaluate_work_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
                                  tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error) {
-    return evaluate(evaluator, outer, inner, evaluator->is_bounded ? price_work_bound : price_itself,
-                    evaluation, cause, exact, error);
+    return evaluate_bound(evaluator, outer, inner, (pricing){.kind = BY_WORK_BOUND}, evaluation, cause, exact,
+                          error);
 }
 
 tn_status tn_evaluate_places_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
                                    const tn_place_options *places, bool closely, tn_evaluation *evaluation,
                                    uint32_t *cause, bool *exact, tn_error *error) {
-    evaluator->places = places;
-    const tn_status status = evaluate(evaluator, outer, inner, closely ? price_close_bound : price_bound,
-                                      evaluation, cause, exact, error);
-    evaluator->places = NULL;
-    return status;
+    return evaluate_bound(evaluator, outer, inner,
+                          (pricing){.kind = closely ? BY_CLOSE_BOUND : BY_BOUND, .places = places},
+                          evaluation, cause, exact, error);
 }
 
 bool tn_evaluator_is_bounded(const tn_evaluator *evaluator) {
@@ -377,7 +371,7 @@ tn_status tn_evaluate_on(tn_evaluator *evaluator, const tn_device *device, tn_ev
                                    error));
         tn_workload_share_layouts(evaluator->workload, own);
         bool exact;
-        tn_status status = judge(evaluator, price_itself, evaluation, &found, &exact, error);
+        tn_status status = judge(evaluator, &by_price, evaluation, &found, &exact, error);
         evaluator->workload = own;
         TN_TRY(status);
     }
@@ -391,7 +385,7 @@ tn_status tn_evaluate_digits(tn_evaluator *evaluator, const uint32_t *digit, tn_
     const uint64_t inner = tn_digits_number(&space->choices, space->inner, space->inners, digit);
     bool exact;
     TN_TRY(tn_evaluator_load(evaluator, digit, cause, error));
-    return evaluate_inner(evaluator, inner, price_itself, evaluation, cause, &exact, error);
+    return evaluate_inner(evaluator, inner, &by_price, evaluation, cause, &exact, error);
 }
 
 tn_status tn_evaluator_load(tn_evaluator *evaluator, const uint32_t *digit, uint32_t *cause,

@@ -59,8 +59,7 @@ struct tn_evaluator {
     tn_accuracy_basis accuracy_basis;
     bool has_perplexity; /* it is one, by the space's table */
     uint64_t degrees_of_freedom;
-    const tn_place_options *places; /* of a bound over them; NULL: of one design */
-    bool is_bounded;                /* a large space whose objectives all are, where prices are */
+    bool is_bounded; /* a large space whose objectives all are, where prices are */
 };
 
 /* Makes the step of an outer combination, from its number or from its digits in the order of the outer choices.

@@ -29,18 +29,23 @@ static void add_row(rows *all, const char *key, const char *values) {
     next->values = values;
 }
 
-/* The model's keys, those of mappings inside it too, then the build's. */
-static rows list_rows(void) {
-    rows all = {0};
+/* The model's keys, those of mappings inside it too. */
+static void add_model_rows(rows *all) {
     for (size_t i = 0; i < tn_model_schema.count; i++) {
         const tn_field *field = &tn_model_schema.field[i];
         for (size_t k = 0; field->type == TN_FIELD_MAPPING && k < field->sub->count; k++) {
             const tn_field *inner = &field->sub->field[k];
             char key[KEY_MOST];
             snprintf(key, sizeof key, "%s.%s", field->key, inner->key);
-            if (inner->about) add_row(&all, key, inner->about);
+            if (inner->about) add_row(all, key, inner->about);
         }
     }
+}
+
+/* They, flows, and the build's. */
+static rows list_rows(void) {
+    rows all = {0};
+    add_model_rows(&all);
     add_row(&all, "flow", flows);
     for (size_t i = 0; i < tn_build_schema.count; i++) {
         const tn_field *field = &tn_build_schema.field[i];
@@ -49,6 +54,22 @@ static rows list_rows(void) {
         if (tn_build_key_of(field)->settled) add_row(&all, key, tn_build_key_of(field)->settled);
     }
     return all;
+}
+
+tn_status tn_settled_model_values(tn_settled_visit *visit, void *user) {
+    rows all = {0};
+    add_model_rows(&all);
+    for (size_t i = 0; i < all.count; i++) {
+        char usual[KEY_MOST] = "", value[KEY_MOST];
+        const char *text = all.row[i].values + 1; /* behind the bracket */
+        for (size_t length; (length = strcspn(text, ",]")) > 0;
+             text += length + strspn(text + length, ", ]")) {
+            snprintf(value, sizeof value, "%.*s", (int)length, text);
+            if (!*usual) memcpy(usual, value, sizeof usual);
+            TN_TRY(visit(user, all.row[i].key, usual, value));
+        }
+    }
+    return TN_OK;
 }
 
 void tn_space_settle_document(tn_buffer *out) {

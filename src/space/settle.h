@@ -16,6 +16,11 @@
  * text that is no such key, or one that the space chooses or sets. */
 tn_status tn_space_settle(const tn_yaml *settle, tn_arena *arena, tn_space *space, tn_error *error);
 
+/* Tells of every such key of the model each value that its row lists, in turn; `usual` is the first of them. Ends with the first
+ * failure. */
+typedef tn_status tn_settled_visit(void *user, const char *key, const char *usual, const char *value);
+tn_status tn_settled_model_values(tn_settled_visit *visit, void *user);
+
 /* Appends the table of the keys, for the page of the space file. */
 void tn_space_settle_document(tn_buffer *out);
 

@@ -58,7 +58,8 @@ double test_step(tn_trainer *trainer, const test_formulas *formulas, double rate
     return result.loss;
 }
 
-void test_gradients(tn_trainer *trainer, const test_formulas *formulas, const char *name) {
+void test_slopes(tn_trainer *trainer, void (*step)(tn_trainer *trainer, void *user),
+                 double (*loss)(const tn_trainer *trainer, void *user), void *user, const char *name) {
     static const double small = 1e-5;
     size_t parameters = tn_trainer_parameters(trainer);
     double **gradient = calloc(parameters, sizeof *gradient);
@@ -69,7 +70,7 @@ void test_gradients(tn_trainer *trainer, const test_formulas *formulas, const ch
         assert_non_null(gradient[i]);
         memcpy(gradient[i], p->values, p->elements * sizeof(double));
     }
-    test_step(trainer, formulas, 1);
+    step(trainer, user);
     for (size_t i = 0; i < parameters; i++) {
         double *now = tn_trainer_parameter(trainer, i)->values;
         for (uint64_t k = 0; k < tn_trainer_parameter(trainer, i)->elements; k++) {
@@ -83,9 +84,9 @@ void test_gradients(tn_trainer *trainer, const test_formulas *formulas, const ch
         for (uint64_t k = 0; k < p->elements; k++) {
             double *element = (double *)p->values + k, was = *element;
             *element = was + small;
-            double above = formulas->loss(trainer);
+            double above = loss(trainer, user);
             *element = was - small;
-            double slope = (above - formulas->loss(trainer)) / (2 * small);
+            double slope = (above - loss(trainer, user)) / (2 * small);
             *element = was;
             if (fabs(slope - gradient[i][k]) > 1e-8)
                 fail_msg("%s, %s[%d]: %.12g, not %.12g", name, p->name, (int)k, gradient[i][k], slope);
@@ -93,4 +94,17 @@ void test_gradients(tn_trainer *trainer, const test_formulas *formulas, const ch
         free(gradient[i]);
     }
     free(gradient);
+}
+
+static void step_by_one(tn_trainer *trainer, void *user) {
+    test_step(trainer, user, 1);
+}
+
+static double loss_by_formulas(const tn_trainer *trainer, void *user) {
+    return ((const test_formulas *)user)->loss(trainer);
+}
+
+void test_gradients(tn_trainer *trainer, const test_formulas *formulas, const char *name) {
+    test_formulas own = *formulas;
+    test_slopes(trainer, step_by_one, loss_by_formulas, &own, name);
 }

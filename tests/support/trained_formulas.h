@@ -25,7 +25,11 @@ const double *test_parameter(const tn_trainer *trainer, const char *name);
 void test_affine(const double *w, const double *bias, const double *x, int rows, int columns, double *y);
 /* One step, its counts as predicted; returns the loss. */
 double test_step(tn_trainer *trainer, const test_formulas *formulas, double rate);
-/* One step of rate 1 moves every parameter by its gradient: within 1e-8 of the slope of the formulas. In float64. */
+/* One step of rate 1 moves every parameter by its gradient: within 1e-8 of the slope of the loss. In float64. `user` goes to
+ * both, which say how a step is done and what its loss is. */
+void test_slopes(tn_trainer *trainer, void (*step)(tn_trainer *trainer, void *user),
+                 double (*loss)(const tn_trainer *trainer, void *user), void *user, const char *name);
+/* The same of the formulas. */
 void test_gradients(tn_trainer *trainer, const test_formulas *formulas, const char *name);
 
 #endif
