@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "ranks/checkpoint.h"
 #include "ranks/import.h"
+#include "ranks/name_map.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +15,7 @@
 
 typedef struct {
     tn_common common;
-    const char *config, *path, *name, *head, *from, *to;
+    const char *config, *path, *name, *head, *from, *to, *map, *proposal;
     uint64_t heads, sequence, batch, rank;
 } request;
 
@@ -181,6 +182,23 @@ static tn_status read_head(const char *text, tn_import_head *head, tn_error *err
     return tn_fail(error, TN_INPUT, "--head '%.60s' is neither found nor classifier", text);
 }
 
+/* Of a checkpoint; a graph needs no names. */
+static tn_status propose(request *asked, tn_error *error) {
+    const char *path = asked->common.argument[0];
+    tn_arena *arena = &asked->common.arena;
+    tn_arrays *arrays;
+    tn_buffer out = {0};
+    if (asked->path || asked->map)
+        return tn_fail(error, TN_INPUT, "--propose writes names alone; -o and --map come after it");
+    TN_TRY(tn_arrays_open(path, &arrays, error));
+    tn_status status = tn_name_map_propose(arrays, path, arena, &out, error);
+    if (status == TN_OK) status = tn_file_write_buffer(asked->proposal, &out, error);
+    if (status == TN_OK) tn_say("%s", out.data);
+    tn_buffer_free(&out);
+    tn_arrays_close(arrays);
+    return status;
+}
+
 static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     request *asked = request_asked;
     tn_arena *arena = &asked->common.arena;
@@ -189,9 +207,11 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     told summary;
     tn_buffer out = {0};
     (void)answer;
+    if (asked->proposal) return propose(asked, error);
     if (!asked->path) return tn_fail(error, TN_INPUT, "-o MODEL.yaml is missing, the file to write");
     if (asked->rank == 0) return tn_fail(error, TN_INPUT, "--rank 0; a rank is at least 1");
     tn_import_options options = {.config = asked->config,
+                                 .map = asked->map,
                                  .from = asked->from,
                                  .to = asked->to,
                                  .heads = asked->heads,
@@ -200,7 +220,7 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
                                  .rank = asked->rank};
     TN_TRY(read_head(asked->head, &options.head, error));
     TN_TRY(name_of(asked, arena, &options.name, error));
-    TN_TRY(tn_arrays_open(asked->common.argument[0], &arrays, error));
+    TN_TRY(tn_import_open(asked->common.argument[0], &options, arena, &arrays, error));
     tn_status status =
         tn_import_model(arrays, asked->common.argument[0], &options, arena, &import, &out, error);
     if (status == TN_OK) status = describe(asked, &import, &out, arena, &summary, error);
@@ -226,6 +246,10 @@ static const tn_option options[] = {
      "in its place"},
     {"--from", TN_INTO(request, from), "VALUE", "of an ONNX graph, a value that is taken as its input"},
     {"--to", TN_INTO(request, to), "VALUE", "of an ONNX graph, a value that is taken as its output"},
+    {"--map", TN_INTO(request, map), "NAMES.yaml",
+     "which array is which, where names are of no published family"},
+    {"--propose", TN_INTO(request, proposal), "NAMES.yaml",
+     "write such a file by the arrays' shapes and end, without a model"},
     {"--batch", TN_INTO(request, batch), "N", "examples of a step; default 1"},
     {"--rank", TN_INTO(request, rank), "R", "rank of the weights in cores; default 16"},
     {"--name", TN_INTO(request, name), "NAME", "of the model; default the file's name"},
@@ -236,7 +260,7 @@ const tn_command tn_command_model = {
     .name = "model",
     .summary =
         "write a model file from a checkpoint or an ONNX graph: layers, foldings, and which array is which",
-    .usage = "CHECKPOINT.safetensors|.npz|.index.json|.onnx [--config config.json] -o MODEL.yaml",
+    .usage = "CHECKPOINT.safetensors|.npz|.index.json|.onnx|config.json -o MODEL.yaml",
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),

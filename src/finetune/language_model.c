@@ -4,6 +4,7 @@
 #include "base/name_index.h"
 #include "base/search_path.h"
 #include "device/device_data.h"
+#include "ranks/model_config.h"
 #include "text/number.h"
 #include "text/yaml.h"
 
@@ -211,189 +212,79 @@ static tn_status decode(const tn_yaml *root, tn_arena *arena, tn_language_model 
  * families give them. Trained as the shipped presets are: LoRA of rank 16 on every matrix of attention and feed-forward
  * layers, 16 bits, layers run forward again. */
 
-/* Families of models: what their config.json does not say. Encoders have types, a norm of the embedding, a pooler and a
- * classifier; those with positions a learned table of them; those with biases one in every matrix and norm. */
-typedef struct {
-    const char *name;
-    int matrices; /* of a feed-forward layer */
-    bool biases, query_biases, head_norms, positions, tied;
-    enum {
-        DECODER,
-        ENCODER,
-        SMALL_ENCODER
-    } kind; /* small: without types, its pooler as a first layer of the classifier */
-} family;
-
-static const family families[] = {
-    {"llama", .matrices = 3},
-    {"mistral", .matrices = 3},
-    {"mixtral", .matrices = 3},
-    {"phi3", .matrices = 3},
-    {"olmo2", .matrices = 3},
-    {"gemma", .matrices = 3, .tied = true},
-    {"qwen2", .matrices = 3, .query_biases = true},
-    {"qwen3", .matrices = 3, .head_norms = true},
-    {"qwen3_moe", .matrices = 3, .head_norms = true},
-    {"gpt2", .matrices = 2, .biases = true, .positions = true, .tied = true},
-    {"bert", .matrices = 2, .biases = true, .positions = true, .kind = ENCODER},
-    {"distilbert", .matrices = 2, .biases = true, .positions = true, .kind = SMALL_ENCODER},
-};
-enum { FAMILIES = sizeof families / sizeof *families };
-
-/* Sizes by the names that families give them, the first that is there. */
-enum {
-    HIDDEN,
-    VOCABULARY,
-    LAYERS,
-    HEADS,
-    KV_HEADS,
-    HEAD_SIZE,
-    INNER,
-    EXPERTS,
-    ACTIVE,
-    POSITIONS,
-    TYPES,
-    SIZES
-};
-static const char *const size_keys[SIZES][4] = {
-    [HIDDEN] = {"hidden_size", "n_embd", "dim"},
-    [VOCABULARY] = {"vocab_size"},
-    [LAYERS] = {"num_hidden_layers", "n_layer", "n_layers"},
-    [HEADS] = {"num_attention_heads", "n_head", "n_heads"},
-    [KV_HEADS] = {"num_key_value_heads"},
-    [HEAD_SIZE] = {"head_dim"},
-    [INNER] = {"moe_intermediate_size", "intermediate_size", "n_inner", "hidden_dim"},
-    [EXPERTS] = {"num_local_experts", "num_experts"},
-    [ACTIVE] = {"num_experts_per_tok"},
-    [POSITIONS] = {"max_position_embeddings", "n_positions"},
-    [TYPES] = {"type_vocab_size"},
-};
-static const uint64_t most_size = 1000000000;
-
-static tn_status find_family(const tn_yaml *config, const family **found, tn_error *error) {
-    const char *names[FAMILIES];
-    const tn_yaml *type = config->kind == TN_YAML_MAPPING ? tn_yaml_get(config, "model_type") : NULL;
-    if (!type || type->kind != TN_YAML_SCALAR)
-        return tn_fail_at(error, TN_INPUT, config->position,
-                          "no \"model_type\", by which a checkpoint's config.json says its family");
-    for (size_t i = 0; i < FAMILIES; i++) {
-        names[i] = families[i].name;
-        *found = &families[i];
-        if (strcmp(type->text, names[i]) == 0) return TN_OK;
-    }
-    char told[128];
-    return tn_fail_at(error, TN_INPUT, type->position, "model_type '%.60s' is no family that is known; %s",
-                      type->text, tn_suggestion(type->text, names, FAMILIES, told, sizeof told));
-}
-
-/* *size = the first of its keys that the file has and is not null, else `fallback`; 0 of that: it must be there. */
-static tn_status read_size(const tn_yaml *config, int which, uint64_t fallback, uint64_t *size,
-                           tn_error *error) {
-    for (int i = 0; i < 4 && size_keys[which][i]; i++) {
-        const char *key = size_keys[which][i];
-        const tn_yaml *value = tn_yaml_get(config, key);
-        if (!value || (value->kind == TN_YAML_SCALAR && !value->quoted && strcmp(value->text, "null") == 0))
-            continue;
-        if (value->kind != TN_YAML_SCALAR || value->quoted ||
-            tn_read_count(value->text, size) != TN_NUMBER_OK || *size == 0 || *size > most_size)
-            return tn_fail_at(error, TN_INPUT, value->position,
-                              "\"%s\" must be a whole number from 1 to %llu", key,
-                              (unsigned long long)most_size);
-        return TN_OK;
-    }
-    *size = fallback;
-    if (fallback) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, config->position, "no \"%s\", which this family of models has",
-                      size_keys[which][0]);
-}
-
-static tn_status read_sizes(const tn_yaml *config, const family *f, uint64_t size[SIZES], tn_error *error) {
-    TN_TRY(read_size(config, HIDDEN, 0, &size[HIDDEN], error));
-    TN_TRY(read_size(config, VOCABULARY, 0, &size[VOCABULARY], error));
-    TN_TRY(read_size(config, LAYERS, 0, &size[LAYERS], error));
-    TN_TRY(read_size(config, HEADS, 0, &size[HEADS], error));
-    TN_TRY(read_size(config, KV_HEADS, size[HEADS], &size[KV_HEADS], error));
-    if (size[HIDDEN] < size[HEADS] && !tn_yaml_get(config, "head_dim"))
-        return tn_fail_at(error, TN_INPUT, config->position, "more heads than the width has elements");
-    TN_TRY(read_size(config, HEAD_SIZE, size[HIDDEN] / size[HEADS], &size[HEAD_SIZE], error));
-    TN_TRY(read_size(config, INNER, f->biases ? 4 * size[HIDDEN] : 0, &size[INNER], error));
-    TN_TRY(read_size(config, EXPERTS, 1, &size[EXPERTS], error));
-    TN_TRY(read_size(config, ACTIVE, size[EXPERTS] > 1 ? 0 : 1, &size[ACTIVE], error));
-    TN_TRY(read_size(config, POSITIONS, f->positions ? 0 : 1, &size[POSITIONS], error));
-    return read_size(config, TYPES, 1, &size[TYPES], error);
-}
-
-static bool is_tied(const tn_yaml *config, const family *f) {
-    const tn_yaml *value = tn_yaml_get(config, "tie_word_embeddings");
-    if (value && value->kind == TN_YAML_SCALAR) return strcmp(value->text, "true") == 0;
-    return f->tied;
-}
-
 /* Parameters of a layer that are in no matrix, the weights of its two norms aside. */
-static uint64_t biases_of(const family *f, const uint64_t size[SIZES]) {
-    uint64_t wide = size[HEADS] * size[HEAD_SIZE], narrow = size[KV_HEADS] * size[HEAD_SIZE];
-    if (f->biases) return wide + 2 * narrow + size[HIDDEN] + size[INNER] + size[HIDDEN] + 2 * size[HIDDEN];
-    if (f->query_biases) return wide + 2 * narrow;
-    return f->head_norms ? 2 * size[HEAD_SIZE] : 0;
+static uint64_t biases_of(const tn_config_family *family, const uint64_t size[TN_CONFIG_SIZES]) {
+    const uint64_t wide = size[TN_CONFIG_HEADS] * size[TN_CONFIG_HEAD_SIZE],
+                   narrow = size[TN_CONFIG_KV_HEADS] * size[TN_CONFIG_HEAD_SIZE],
+                   hidden = size[TN_CONFIG_HIDDEN];
+    if (family->biases) return wide + 2 * narrow + hidden + size[TN_CONFIG_INNER] + hidden + 2 * hidden;
+    if (family->query_biases) return wide + 2 * narrow;
+    return family->head_norms ? 2 * size[TN_CONFIG_HEAD_SIZE] : 0;
 }
 
 /* Positions, types, the last norm's bias, and the square layer between an encoder and its classes, with both biases. */
-static uint64_t others_of(const family *f, const uint64_t size[SIZES], uint64_t classes) {
-    uint64_t h = size[HIDDEN], sum = f->positions ? size[POSITIONS] * h : 0;
-    if (f->biases) sum += h;
-    if (f->kind == ENCODER) sum += size[TYPES] * h;
-    if (f->kind != DECODER) sum += h * h + h + classes;
+static uint64_t others_of(const tn_config_family *family, const uint64_t size[TN_CONFIG_SIZES],
+                          uint64_t classes) {
+    const uint64_t hidden = size[TN_CONFIG_HIDDEN];
+    uint64_t sum = family->positions ? (size[TN_CONFIG_POSITIONS] + family->extra_positions) * hidden : 0;
+    if (family->biases) sum += hidden;
+    if (family->kind == TN_CONFIG_ENCODER) sum += size[TN_CONFIG_TYPES] * hidden;
+    if (family->kind != TN_CONFIG_DECODER) sum += hidden * hidden + hidden + classes;
     return sum;
 }
 
-static const char *name_of(const tn_yaml *config, const family *f) {
-    const tn_yaml *path = tn_yaml_get(config, "_name_or_path");
-    const char *slash = path && path->kind == TN_YAML_SCALAR ? strrchr(path->text, '/') : NULL;
+static const char *name_of(const tn_model_config *config) {
+    const char *slash = config->name ? strrchr(config->name, '/') : NULL;
     if (slash && slash[1]) return slash + 1;
-    return path && path->kind == TN_YAML_SCALAR && *path->text ? path->text : f->name;
+    return config->name ? config->name : config->type;
 }
 
-static void write_file(const tn_yaml *config, const family *f, const uint64_t size[SIZES], tn_buffer *out) {
-    const uint64_t classes = f->kind == DECODER ? 0 : 2;
+static void write_file(const tn_model_config *config, tn_buffer *out) {
+    const tn_config_family *family = config->family;
+    const uint64_t *size = config->size;
+    const bool decoder = family->kind == TN_CONFIG_DECODER;
+    const uint64_t classes = decoder ? 0 : 2;
     tn_buffer_text(out, "kind: language-model\norigin: report\n");
-    tn_yaml_put(out, 0, "name", name_of(config, f));
+    tn_yaml_put(out, 0, "name", name_of(config));
     const struct {
         const char *before;
         uint64_t value;
         const char *after;
     } line[] = {
-        {"hidden: ", size[HIDDEN], "\n"},
-        {"vocabulary: ", size[VOCABULARY], "\n"},
+        {"hidden: ", size[TN_CONFIG_HIDDEN], "\n"},
+        {"vocabulary: ", size[TN_CONFIG_VOCABULARY], "\n"},
         {"outputs: ", classes, "\n"},
-        {"other_parameters: ", others_of(f, size, classes), "\n"},
-        {"attention: {flash: true, layers: ", size[LAYERS], ", "},
-        {"heads: ", size[HEADS], ", "},
-        {"kv_heads: ", size[KV_HEADS], ", "},
-        {"head_size: ", size[HEAD_SIZE], ", "},
-        {"biases: ", biases_of(f, size), "}\n"},
-        {"feed_forward: {layers: ", size[LAYERS], ", "},
-        {"size: ", size[INNER], ", "},
-        {"matrices: ", (uint64_t)f->matrices, ", "},
-        {"experts: ", size[EXPERTS], ", "},
-        {"active: ", size[ACTIVE], "}\n"},
+        {"other_parameters: ", others_of(family, size, classes), "\n"},
+        {"attention: {flash: true, layers: ", size[TN_CONFIG_LAYERS], ", "},
+        {"heads: ", size[TN_CONFIG_HEADS], ", "},
+        {"kv_heads: ", size[TN_CONFIG_KV_HEADS], ", "},
+        {"head_size: ", size[TN_CONFIG_HEAD_SIZE], ", "},
+        {"biases: ", biases_of(family, size), "}\n"},
+        {"feed_forward: {layers: ", size[TN_CONFIG_LAYERS], ", "},
+        {"size: ", size[TN_CONFIG_INNER], ", "},
+        {"matrices: ", (uint64_t)family->matrices, ", "},
+        {"experts: ", size[TN_CONFIG_EXPERTS], ", "},
+        {"active: ", size[TN_CONFIG_ACTIVE], "}\n"},
     };
     for (size_t i = 0; i < sizeof line / sizeof *line; i++)
         tn_buffer_format(out, "%s%llu%s", line[i].before, (unsigned long long)line[i].value, line[i].after);
     tn_buffer_format(out, "tied_embeddings: %s\n",
-                     is_tied(config, f) && f->kind == DECODER ? "true" : "false");
+                     config->tied_embeddings == TN_CONFIG_YES && decoder ? "true" : "false");
     tn_buffer_text(out, "training: {method: lora, checkpointing: true, adapters: {rank: 16, attention: true, "
                         "feed_forward: true, bits: 32, input_bits: 32}}\n");
 }
 
-static tn_status read_hub_config(const tn_yaml *config, tn_arena *arena, tn_yaml **tree, tn_error *error) {
-    const family *f;
-    uint64_t size[SIZES];
+static tn_status read_hub_config(const tn_yaml *file, tn_arena *arena, tn_yaml **tree, tn_error *error) {
+    tn_model_config config;
     tn_buffer text = {0};
-    TN_TRY(find_family(config, &f, error));
-    TN_TRY(read_sizes(config, f, size, error));
-    write_file(config, f, size, &text);
+    TN_TRY(tn_model_config_read(file, &config, error));
+    TN_TRY(tn_model_config_complete(&config, error));
+    if (config.family->kind == TN_CONFIG_PICTURES)
+        return tn_fail_at(error, TN_INPUT, config.type_position,
+                          "a model of pictures is no language model, which fine-tuning needs");
+    write_file(&config, &text);
     tn_status status = text.status == TN_OK
-                           ? tn_yaml_parse(config->position.file, text.data, text.length, arena, tree, error)
+                           ? tn_yaml_parse(config.path, text.data, text.length, arena, tree, error)
                            : tn_fail(error, text.status, "no memory for a language model");
     tn_buffer_free(&text);
     return status;

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "ranks/import_onnx.h"
 #include "ranks/importer.h"
+#include "ranks/name_map.h"
 #include "text/json.h"
 #include "text/onnx.h"
 
@@ -26,8 +27,18 @@ static bool is_family(const tn_arrays *arrays, const tn_tensor_family *family) {
     return attention && gate;
 }
 
+static tn_status load_names(tn_importer *importer) {
+    tn_tensor_family *family;
+    TN_TRY(TN_NEW(importer->arena, 1, &family, importer->error));
+    TN_TRY(tn_name_map_load(importer->options->map, importer->arena, family, importer->error));
+    importer->family = family;
+    importer->out->family = family->name;
+    return TN_OK;
+}
+
 static tn_status find_family(tn_importer *importer) {
     size_t count = tn_arrays_count(importer->arrays);
+    if (importer->options->map) return load_names(importer);
     for (size_t i = 0; i < tn_tensor_family_count; i++)
         if (is_family(importer->arrays, &tn_tensor_families[i])) {
             importer->family = &tn_tensor_families[i];
@@ -44,7 +55,7 @@ static tn_status find_family(tn_importer *importer) {
     return tn_importer_refuse(
         importer,
         "names none of its %zu arrays as BERT, DistilBERT, ViT, GPT-2, OPT or Llama models do "
-        "(\"%.80s\"%s); write the model file by hand (docs/model-file.md)",
+        "(\"%.80s\"%s); --propose NAMES.yaml writes what their shapes say, for --map NAMES.yaml",
         count, count ? tn_arrays_info(importer->arrays, 0)->name : "", count > 1 ? ", .." : "");
 }
 
@@ -163,6 +174,9 @@ static tn_status check_complete(const tn_importer *importer, tn_tensor_role r) {
     const tn_role_arrays *role = &importer->role[r];
     const char *ways = importer->family->names[r];
     uint64_t needed = ways && strstr(ways, "{i}") ? importer->out->layers : 1;
+    if (role->arrays == 0 && ways && importer->options->map)
+        return tn_importer_refuse(importer, "names no array '%.100s', which %.200s says for its %s", ways,
+                                  importer->options->map, tn_tensor_layer(r));
     if (role->arrays == 0 && role->biases == 0) return TN_OK;
     if (!tn_mul(needed, role->experts ? role->experts : 1, &needed) || role->arrays != needed)
         return tn_importer_refuse(importer,
@@ -193,8 +207,7 @@ static tn_status assign(tn_importer *importer) {
 static tn_status need(const tn_importer *importer, tn_tensor_role r) {
     const tn_array_info *info = importer->role[r].info;
     if (info && info->axes >= 2 && info->elements > 0) return TN_OK;
-    return tn_importer_refuse(importer, "has no matrix '%s', which a model of family %s needs",
-                              importer->family->names[r], importer->family->name);
+    return tn_importer_lacks(importer, r);
 }
 
 static uint64_t outputs_of(const tn_importer *importer, tn_tensor_role r) {
@@ -223,7 +236,7 @@ static tn_status find_heads(tn_importer *importer) {
     tn_import *out = importer->out;
     const tn_array_info *norm = importer->role[TN_TENSOR_QUERY_NORM].info;
     uint64_t wide = importer->family->grouped ? outputs_of(importer, TN_TENSOR_QUERY) : out->hidden;
-    out->heads = importer->options->heads ? importer->options->heads : importer->config.heads;
+    out->heads = importer->options->heads ? importer->options->heads : importer->config.size[TN_CONFIG_HEADS];
     if (out->heads == 0 && norm && norm->elements && wide % norm->elements == 0)
         out->heads = wide / norm->elements;
     if (out->heads == 0) {
@@ -257,9 +270,9 @@ static tn_status measure(tn_importer *importer) {
     if (positions && positions->axes >= 2) importer->positions = positions->shape[positions->axes - 2];
     TN_TRY(
         tn_model_config_load(importer->options->config, importer->arena, &importer->config, importer->error));
-    TN_TRY(agree(importer, "hidden units", importer->config.hidden, out->hidden));
-    TN_TRY(agree(importer, "layers", importer->config.layers, out->layers));
-    TN_TRY(agree(importer, "words", importer->config.vocabulary, out->vocabulary));
+    TN_TRY(agree(importer, "hidden units", importer->config.size[TN_CONFIG_HIDDEN], out->hidden));
+    TN_TRY(agree(importer, "layers", importer->config.size[TN_CONFIG_LAYERS], out->layers));
+    TN_TRY(agree(importer, "words", importer->config.size[TN_CONFIG_VOCABULARY], out->vocabulary));
     return find_heads(importer);
 }
 
@@ -324,6 +337,11 @@ tn_status tn_import_model(tn_arrays *arrays, const char *path, const tn_import_o
     TN_TRY(measure(&importer));
     TN_TRY(find_tied(&importer));
     TN_TRY(note_left_out(&importer));
+    if (options->config && strcmp(options->config, path) == 0)
+        TN_TRY(tn_importer_note(&importer,
+                                "a configuration alone: arrays are named and shaped as models of type "
+                                "%s have them, and hold no values",
+                                importer.config.type));
     const bool experts = importer.family->grouped && importer.role[TN_TENSOR_GATE].experts > 1;
     TN_TRY(experts ? tn_import_experts(&importer, out) : tn_import_layers(&importer, out));
     return out->status == TN_OK ? TN_OK : tn_fail(error, out->status, "no memory for the model file");

@@ -22,6 +22,7 @@ typedef enum tn_import_head { TN_HEAD_AS_FOUND, TN_HEAD_CLASSIFIER } tn_import_h
 typedef struct tn_import_options {
     const char *name;   /* of the model */
     const char *config; /* config.json beside the checkpoint; NULL: none */
+    const char *map;    /* names that are no published family's (ranks/name_map.h); NULL: they are */
     const char *from,
         *to; /* values of an ONNX graph between which it is taken; NULL: from its inputs, to its outputs */
     uint64_t heads, sequence, batch; /* 0: of the config or the checkpoint, else by custom */
@@ -51,6 +52,11 @@ typedef struct tn_import {
     uint64_t left_out;       /* of these: what the model has no layer for */
     uint64_t padding, added; /* what the model has beside them: rows of a padded vocabulary, a classifier */
 } tn_import;
+
+/* Opens what a model is made from: a checkpoint or a graph, or the config.json of a known family alone, whose arrays are those
+ * that its checkpoint would have, without values (ranks/config_arrays.c); `options->config` is then the file itself. */
+tn_status tn_import_open(const char *path, tn_import_options *options, tn_arena *arena, tn_arrays **arrays,
+                         tn_error *error);
 
 /* Appends the model file to `out`. Names of no family, arrays that are missing or of sizes that do not fit each other, and
  * a configuration of another model are TN_INPUT. Lives in `arena`. */

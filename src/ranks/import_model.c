@@ -44,7 +44,8 @@ static tn_status import_grouped(tn_importer *importer, tn_grouped_sizes *grouped
     grouped->kv_heads = key->shape[0] / grouped->head;
     grouped->biases = find_biases(importer);
     if (grouped->kv_heads == 0 || key->shape[0] % grouped->head || importer->out->heads % grouped->kv_heads ||
-        (importer->config.kv_heads && importer->config.kv_heads != grouped->kv_heads))
+        (importer->config.size[TN_CONFIG_KV_HEADS] &&
+         importer->config.size[TN_CONFIG_KV_HEADS] != grouped->kv_heads))
         return tn_fail_at(importer->error, TN_INPUT, (tn_position){.file = importer->path},
                           "keys of width %" PRIu64 " are not whole heads of %" PRIu64
                           ", of which there are %" PRIu64 " for queries; give --config or --heads",
@@ -91,9 +92,9 @@ static tn_status note_others(tn_importer *importer, const tn_grouped_sizes *grou
         TN_TRY(tn_importer_note(importer, "the classifier on the last token is left out"));
     }
     importer->out->left_out += left;
-    *active = importer->config.active_experts ? importer->config.active_experts : 2;
+    *active = importer->config.size[TN_CONFIG_ACTIVE] ? importer->config.size[TN_CONFIG_ACTIVE] : 2;
     if (*active > grouped->experts) *active = grouped->experts;
-    if (importer->config.active_experts == 0)
+    if (importer->config.size[TN_CONFIG_ACTIVE] == 0)
         TN_TRY(tn_importer_note(importer,
                                 "how many experts a token is sent to is not in the checkpoint: %" PRIu64
                                 " are taken; give --config",

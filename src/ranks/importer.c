@@ -47,6 +47,13 @@ void tn_importer_begin(const tn_importer *importer, tn_buffer *out) {
     tn_buffer_format(out, ": a model of family %s.\n", importer->family->name);
 }
 
+tn_status tn_importer_lacks(const tn_importer *importer, tn_tensor_role role) {
+    const char *names = importer->family->names[role];
+    return tn_importer_refuse(importer, "has no array %s%s%s, which a model of family %s needs",
+                              names ? "'" : "for its ", names ? names : tn_tensor_layer(role),
+                              names ? "'" : "", importer->family->name);
+}
+
 tn_status tn_importer_optional(tn_importer *importer, tn_tensor_role r, uint64_t rows, uint64_t columns) {
     const tn_role_arrays *role = &importer->role[r];
     const tn_array_info *info = role->info;
@@ -73,6 +80,5 @@ tn_status tn_importer_optional(tn_importer *importer, tn_tensor_role r, uint64_t
 
 tn_status tn_importer_matrix(tn_importer *importer, tn_tensor_role r, uint64_t rows, uint64_t columns) {
     if (importer->role[r].info) return tn_importer_optional(importer, r, rows, columns);
-    return tn_importer_refuse(importer, "has no array '%s', which a model of family %s needs",
-                              importer->family->names[r], importer->family->name);
+    return tn_importer_lacks(importer, r);
 }

@@ -34,6 +34,9 @@ tn_status tn_importer_refuse(const tn_importer *importer, const char *format, ..
 /* A note for people; beyond TN_IMPORT_NOTES it is left away. */
 tn_status tn_importer_note(tn_importer *importer, const char *format, ...) TN_PRINTF(2, 3);
 
+/* TN_INPUT: there is no array of a role that the family needs. */
+tn_status tn_importer_lacks(const tn_importer *importer, tn_tensor_role role);
+
 /* The role's matrix is rows x columns as the family stores it, and present. Biases are absent or of `rows`. */
 tn_status tn_importer_matrix(tn_importer *importer, tn_tensor_role role, uint64_t rows, uint64_t columns);
 /* The same of one that may be absent. */

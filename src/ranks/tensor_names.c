@@ -133,8 +133,7 @@ const char *tn_tensor_layer(tn_tensor_role role) {
     return layer_names[role];
 }
 
-/* The length of a name without ".weight" or the like; of what ends otherwise, all of it. */
-static size_t stem(const char *name, bool *is_bias) {
+size_t tn_tensor_stem(const char *name, bool *is_bias) {
     static const char *const endings[] = {".weight", ".gamma", ".bias", ".beta"};
     size_t length = strlen(name);
     *is_bias = false;
@@ -188,7 +187,7 @@ static bool ends_with(const char *pattern, const char *text, size_t end, tn_tens
 
 bool tn_tensor_name_read(const tn_tensor_family *family, const char *name, tn_tensor_name *read) {
     bool is_bias;
-    size_t length = stem(name, &is_bias);
+    size_t length = tn_tensor_stem(name, &is_bias);
     for (int role = 0; role < TN_TENSOR_ROLES; role++)
         for (const char *way = family->names[role]; way; way = strchr(way, '|')) {
             if (*way == '|') way++;

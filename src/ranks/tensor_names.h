@@ -65,6 +65,9 @@ typedef struct tn_tensor_name {
     size_t index, digits;
 } tn_tensor_name;
 
+/* The length of a name without ".weight" or the like; of what ends otherwise, all of it. */
+size_t tn_tensor_stem(const char *name, bool *is_bias);
+
 /* Whether the family names an array so. */
 bool tn_tensor_name_read(const tn_tensor_family *family, const char *name, tn_tensor_name *read);
 

@@ -26,6 +26,7 @@ struct tn_arrays {
     tn_array_entry *entry;
     size_t count;
     bool takes_integers; /* a .npy file of them opens */
+    bool without_values; /* arrays were declared, and can't be read */
     tn_arrays **shard;   /* files of arrays that an index names, opened */
     size_t shards;
     tn_byte_source **companion; /* files that hold values of this one, opened */

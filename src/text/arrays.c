@@ -43,6 +43,35 @@ tn_status tn_array_names(const tn_arrays *arrays, tn_error *error) {
     return status;
 }
 
+static tn_status declare(tn_arrays *arrays, const tn_array_info *info, size_t count, tn_error *error) {
+    uint64_t bytes;
+    TN_TRY(TN_NEW(&arrays->arena, count, &arrays->entry, error));
+    for (; arrays->count < count; arrays->count++) {
+        tn_array_entry *entry = &arrays->entry[arrays->count];
+        const char *name = info[arrays->count].name;
+        *entry = (tn_array_entry){.info = info[arrays->count], .element = TN_ELEMENT_F32};
+        entry->info.type = "f4";
+        TN_TRY(tn_arena_copy_text(&arrays->arena, name, strlen(name), &entry->info.name, error));
+        TN_TRY(tn_array_size(&arrays->source, entry, &bytes, error));
+    }
+    return tn_array_names(arrays, error);
+}
+
+tn_status tn_arrays_declare(const char *file, const tn_array_info *info, size_t count, tn_arrays **arrays,
+                            tn_error *error) {
+    *arrays = NULL;
+    TN_TRY(TN_ALLOC(1, arrays, error));
+    **arrays = (tn_arrays){.without_values = true};
+    tn_byte_source_memory(NULL, "", 0, &(*arrays)->source);
+    tn_status status =
+        tn_arena_copy_text(&(*arrays)->arena, file, strlen(file), &(*arrays)->source.file, error);
+    if (status == TN_OK) status = declare(*arrays, info, count, error);
+    if (status == TN_OK) return TN_OK;
+    tn_arrays_close(*arrays);
+    *arrays = NULL;
+    return status;
+}
+
 void tn_arrays_close(tn_arrays *arrays) {
     if (!arrays) return;
     for (size_t i = 0; i < arrays->shards; i++) tn_arrays_close(arrays->shard[i]);
@@ -173,6 +202,9 @@ static tn_status read_rows(const tn_arrays *arrays, const tn_array_entry *entry,
     uint64_t rows = info->axes ? info->shape[0] : 1;
     tn_byte_stream *stream;
     if (info->elements == 0 || count == 0) return TN_OK;
+    if (arrays->without_values)
+        return tn_byte_source_fail(
+            source, error, "says that there is an array \"%.100s\", and has none of its values", info->name);
     TN_TRY(TN_ALLOC(1, &stream, error));
     tn_status status = tn_byte_stream_open(stream, source, &entry->span, info->name, count == rows, error);
     if (status == TN_OK) {

@@ -40,6 +40,10 @@ tn_status tn_arrays_open_numbers(const char *path, tn_arrays **arrays, tn_error 
 /* The same from memory, which must outlive *arrays; `name` stands for the file. */
 tn_status tn_arrays_open_memory(const char *name, const void *bytes, size_t length, tn_arrays **arrays,
                                 tn_error *error);
+/* Arrays that are told of and have no values: who reads them is refused. `file` says where they are told. Names and shapes are
+ * copied; elements are counted here. */
+tn_status tn_arrays_declare(const char *file, const tn_array_info *info, size_t count, tn_arrays **arrays,
+                            tn_error *error);
 void tn_arrays_close(tn_arrays *arrays);
 
 size_t tn_arrays_count(const tn_arrays *arrays);

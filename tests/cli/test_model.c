@@ -457,6 +457,13 @@ static void refuse(const char *says, ...) {
     test_run_free(&run);
 }
 
+static void write_text(const char *path, const char *text) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
 static void what_is_refused(void **state) {
     (void)state;
     static const struct {
@@ -480,10 +487,7 @@ static void what_is_refused(void **state) {
                    {"{\"hidden_size\": ", "config.json:1:"},
                    {"[]", "not an object"}};
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
-        FILE *file = fopen(config, "w");
-        assert_non_null(file);
-        fputs(configs[i].text, file);
-        assert_int_equal(fclose(file), 0);
+        write_text(config, configs[i].text);
         refuse(configs[i].says, good, "--config", config);
     }
     refuse("--head", good, "--head", "none");
@@ -492,6 +496,198 @@ static void what_is_refused(void **state) {
     assert_int_equal(run.status, 2);
     assert_non_null(strstr(run.err, "-o MODEL.yaml"));
     test_run_free(&run);
+}
+
+/* ---- a configuration alone ---- */
+
+#define SIZES                                                                                                \
+    "\"hidden_size\": 64, \"intermediate_size\": 128, \"num_hidden_layers\": 2, \"num_attention_heads\": "   \
+    "4, "
+#define GROUPED                                                                                              \
+    SIZES "\"num_key_value_heads\": 2, \"vocab_size\": 128, \"num_experts_per_tok\": 2, "                    \
+          "\"tie_word_embeddings\": "
+
+static json_t *array_named(const json_t *told, const char *name) {
+    size_t i;
+    json_t *array;
+    json_array_foreach(json_object_get(told, "tensors"), i,
+                       array) if (strcmp(json_string_value(json_object_get(array, "name")), name) ==
+                                  0) return array;
+    return NULL;
+}
+
+/* The same arrays of the same shapes in the same layers, but for their type. */
+static void same_arrays(const json_t *file, const json_t *alone) {
+    size_t i;
+    json_t *array;
+    json_array_foreach(json_object_get(file, "tensors"), i, array) {
+        const char *name = json_string_value(json_object_get(array, "name"));
+        const json_t *other = array_named(alone, name);
+        if (!other || !json_equal(json_object_get(array, "shape"), json_object_get(other, "shape")) ||
+            !json_equal(json_object_get(array, "layer"), json_object_get(other, "layer")))
+            fail_msg("%s is not told alike by the configuration", name);
+    }
+    assert_int_equal(json_array_size(json_object_get(file, "tensors")),
+                     json_array_size(json_object_get(alone, "tensors")));
+    assert_int_equal(count(file, "dense_parameters"), count(alone, "dense_parameters"));
+    assert_int_equal(count(file, "parameters"), count(alone, "parameters"));
+}
+
+/* What a configuration says of its checkpoint is what the checkpoint, written by this test, holds; the model files are the same
+ * but for the file that they name. */
+static void configuration_alone(void **state) {
+    (void)state;
+    static const struct {
+        void (*write)(checkpoint *);
+        const char *text;
+    } row[] = {
+        {write_bert,
+         "{\"model_type\": \"bert\", \"architectures\": [\"BertForSequenceClassification\"], " SIZES
+         "\"vocab_size\": 118, \"max_position_embeddings\": 16, \"type_vocab_size\": 2, "
+         "\"id2label\": {\"0\": \"a\", \"1\": \"b\", \"2\": \"c\"}}"},
+        {write_gpt2,
+         "{\"model_type\": \"gpt2\", \"architectures\": [\"GPT2ForX\"], \"n_embd\": 64, \"n_inner\": "
+         "128, \"n_layer\": 2, \"n_head\": 4, \"n_positions\": 16, \"vocab_size\": 128}"},
+        {write_gpt2_classifier,
+         "{\"model_type\": \"gpt2\", \"architectures\": [\"GPT2ForSequenceClassification\"], \"n_embd\": 64, "
+         "\"n_inner\": 128, \"n_layer\": 2, \"n_head\": 4, \"n_positions\": 16, \"vocab_size\": 128}"},
+        {write_distilbert,
+         "{\"model_type\": \"distilbert\", \"architectures\": [\"DistilBertForTokenClassification\"], "
+         "\"dim\": 64, "
+         "\"hidden_dim\": 128, \"n_layers\": 2, \"n_heads\": 4, \"max_position_embeddings\": 16, "
+         "\"vocab_size\": 118, \"num_labels\": 9}"},
+        {write_llama,
+         "{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], " GROUPED "false}"},
+        {write_qwen2,
+         "{\"model_type\": \"qwen2\", \"architectures\": [\"Qwen2ForCausalLM\"], " GROUPED "false}"},
+        {write_qwen3, "{\"model_type\": \"qwen3\", \"architectures\": [\"Qwen3Model\"], " GROUPED "true}"},
+        {write_mixtral, "{\"model_type\": \"mixtral\", \"architectures\": [\"MixtralForCausalLM\"], "
+                        "\"num_local_experts\": 3, " GROUPED "false}"},
+    };
+    char config[512];
+    snprintf(config, sizeof config, "%s", test_in_folder("config.json"));
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        write_text(config, row[i].text);
+        write_checkpoint(row[i].write, "whole.safetensors", false);
+        json_t *file = test_program_json(0, "model", test_in_folder("whole.safetensors"), "--config", config,
+                                         "-o", test_in_folder("whole.yaml"), "--json", NULL);
+        json_t *alone =
+            test_program_json(0, "model", config, "-o", test_in_folder("alone.yaml"), "--json", NULL);
+        same_arrays(file, alone);
+        json_decref(file);
+        json_decref(alone);
+    }
+    static const struct {
+        const char *text, *says;
+    } wrong[] = {
+        {"{\"hidden_size\": 64}", "config.json:1:1: no \"model_type\""},
+        {"{\"model_type\": \"t5\"}", "config.json:1:16: model_type 't5' is no family"},
+        {"{\"model_type\": \"bert\", \"hidden_size\": 64}", "no \"num_hidden_layers\""},
+        {"{\"model_type\": \"bert\", \"hidden_size\": -4}", "config.json:1:39: \"hidden_size\" must be"},
+        {"{\"model_type\": \"phi3\", " GROUPED "false}", "has not"},
+        {"{\"model_type\": ", "config.json:1:"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        write_text(config, wrong[i].text);
+        refuse(wrong[i].says, config, NULL);
+    }
+    write_text(config, row[0].text);
+    refuse("--from", config, "--from", "x");
+}
+
+/* ---- names of no family ---- */
+
+static void replace(char *name, size_t size, const char *was, const char *is) {
+    char rest[96];
+    char *found = strstr(name, was);
+    if (!found) return;
+    strcpy(rest, found + strlen(was));
+    snprintf(found, size - (size_t)(found - name), "%s%s", is, rest);
+}
+
+static const struct {
+    const char *was, *is;
+} renamed[] = {
+    {"bert.embeddings.word_embeddings", "tok"},
+    {"bert.embeddings.position_embeddings", "place"},
+    {"bert.embeddings.token_type_embeddings", "segment"},
+    {"bert.embeddings.LayerNorm", "emb_scale"},
+    {"bert.encoder.layer.", "trunk.v2.block_"},
+    {"attention.self.query", "mix/wq"},
+    {"attention.self.key", "mix/wk"},
+    {"attention.self.value", "mix/wv"},
+    {"attention.output.dense", "mix/wo"},
+    {"attention.output.LayerNorm", "scale_a"},
+    {"intermediate.dense", "up"},
+    {"output.dense", "down"},
+    {"output.LayerNorm", "scale_b"},
+    {"bert.pooler.dense", "squash"},
+    {"classifier", "verdict"},
+};
+
+static void write_odd(checkpoint *c) {
+    write_bert(c);
+    for (size_t i = 0; i < c->count; i++)
+        for (size_t k = 0; k < sizeof renamed / sizeof *renamed; k++)
+            replace(c->name[i], sizeof c->name[i], renamed[k].was, renamed[k].is);
+}
+
+/* BERT's arrays under other names: shapes and hints give every one its role, and the model is BERT's. */
+static void odd_names(void **state) {
+    (void)state;
+    write_checkpoint(write_bert, "bert.safetensors", false);
+    write_checkpoint(write_odd, "odd.safetensors", false);
+    char odd[512], names[512];
+    snprintf(odd, sizeof odd, "%s", test_in_folder("odd.safetensors"));
+    snprintf(names, sizeof names, "%s", test_in_folder("names.yaml"));
+    refuse("--propose NAMES.yaml", odd, NULL);
+    test_run run = test_program("model", odd, "--propose", names, NULL);
+    assert_int_equal(run.status, 0);
+    static const char *const roles[] = {
+        "family: bert",
+        "embedding: \"tok\"",
+        "positions: \"place\"",
+        "types: \"segment\"",
+        "first-norm: \"emb_scale\"",
+        "query: \"trunk.v2.block_{i}.mix/wq\"",
+        "key: \"trunk.v2.block_{i}.mix/wk\"",
+        "value: \"trunk.v2.block_{i}.mix/wv\"",
+        "output: \"trunk.v2.block_{i}.mix/wo\"",
+        "attention-norm: \"trunk.v2.block_{i}.scale_a\"",
+        "feed-norm: \"trunk.v2.block_{i}.scale_b\"",
+        "widen: \"trunk.v2.block_{i}.up\"",
+        "narrow: \"trunk.v2.block_{i}.down\"",
+        "pooler: \"squash\"",
+        "classifier: \"verdict\"",
+    };
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (!strstr(run.out, roles[i])) fail_msg("no %s in:\n%s", roles[i], run.out);
+    assert_null(strstr(run.out, "no role"));
+    test_run_free(&run);
+    json_t *usual = import("bert.safetensors", "bert.yaml");
+    json_t *told = test_program_json(0, "model", odd, "--map", names, "--heads", "4", "--rank", "4", "-o",
+                                     test_in_folder("odd.yaml"), "--json", NULL);
+    static const char *const same[] = {"family",   "layers",   "parameters", "dense_parameters",
+                                       "elements", "left_out", "padding",    "recognised"};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (!json_equal(json_object_get(usual, same[i]), json_object_get(told, same[i])))
+            fail_msg("%s differs", same[i]);
+    json_decref(usual);
+    json_decref(told);
+    ranks_read_it("odd.yaml", "odd.safetensors");
+    static const struct {
+        const char *text, *says;
+    } wrong[] = {
+        {"kind: names\nfamily: bird\nnames: {query: x}\n", "names.yaml:2:9: no family 'bird'"},
+        {"kind: names\nfamily: bert\nnames: {queries: x}\n", "names.yaml:3:9:"},
+        {"kind: names\nfamily: bert\nnames: {query: \"trunk.{i}.x\"}\n", "names no array 'trunk.{i}.x'"},
+        {"kind: names\nfamily: bert\nnames: {embedding: tok, query: \"block_{i}.mix/wq\"}\n",
+         "no array for its"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        write_text(names, wrong[i].text);
+        refuse(wrong[i].says, odd, "--map", names);
+    }
 }
 
 /* The presets against sums over what their publications describe. */
@@ -525,9 +721,17 @@ static void presets(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bert),      cmocka_unit_test(gpt2),    cmocka_unit_test(tied_projection),
-        cmocka_unit_test(bert_like), cmocka_unit_test(llama),   cmocka_unit_test(experts),
-        cmocka_unit_test(parts),     cmocka_unit_test(presets), cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(bert),
+        cmocka_unit_test(gpt2),
+        cmocka_unit_test(tied_projection),
+        cmocka_unit_test(bert_like),
+        cmocka_unit_test(llama),
+        cmocka_unit_test(experts),
+        cmocka_unit_test(parts),
+        cmocka_unit_test(presets),
+        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(configuration_alone),
+        cmocka_unit_test(odd_names),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

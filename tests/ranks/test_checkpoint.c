@@ -1,5 +1,6 @@
 /* Checkpoints: which array a layer's matrix is, by pattern and by name, and what is refused. */
 #include "ranks/checkpoint.h"
+#include "ranks/name_map.h"
 
 #include "support/models.h"
 #include "support/pages.h"
@@ -120,6 +121,9 @@ static void page(void **state) {
     tn_buffer keys = {0};
     tn_schema_document(&tn_checkpoint_schema, &keys);
     test_page("ranks.md", "checkpoint", &keys);
+    tn_buffer_free(&keys);
+    tn_schema_document(&tn_name_map_schema, &keys);
+    test_page("import.md", "names", &keys);
     tn_buffer_free(&keys);
 }
 
