@@ -277,8 +277,7 @@ tn_status tn_covariance_squares(const tn_covariance *c, uint64_t rows, const dou
     return TN_OK;
 }
 
-/* Eigenvalues of the symmetric `a` rise in `value`; row i of a becomes eigenvector i. */
-static tn_status eigen(uint64_t n, double *a, double *value, tn_error *error) {
+tn_status tn_dense_eigen(uint64_t n, double *a, double *value, tn_error *error) {
     int size = (int)n, ask = -1, info = 0, few = 0, lwork, liwork;
     double best = 0, *work = NULL;
     int *integers = NULL;
@@ -299,7 +298,7 @@ static tn_status directions(const tn_covariance *c, uint64_t rows, const double 
                             double *gram, double *u, double *value, tn_error *error) {
     tn_covariance_apply(c, rows, a, product);
     tn_dense_multiply(false, true, rows, rows, c->inputs, product, a, gram);
-    TN_TRY(eigen(rows, gram, value, error));
+    TN_TRY(tn_dense_eigen(rows, gram, value, error));
     if (value[0] < -NEGATIVE_MOST * fabs(value[rows - 1]))
         return tn_fail(error, TN_INPUT,
                        "the covariance is not positive semidefinite: W C W^T has the eigenvalue %g beside %g",

@@ -102,6 +102,9 @@ tn_status tn_dense_residual(uint64_t p, uint64_t q, uint64_t width, const double
  * `a` is destroyed. u and vt may both be NULL: values alone. */
 tn_status tn_dense_svd(uint64_t p, uint64_t q, double *a, double *u, double *s, double *vt, tn_error *error);
 
+/* Eigenvalues of a symmetric n x n matrix, rising in value[n]; row i of `a` becomes eigenvector i. */
+tn_status tn_dense_eigen(uint64_t n, double *a, double *value, tn_error *error);
+
 /* Thin QR of a tall matrix (p >= q) in place: a becomes Q (p x q, orthonormal columns), r is q x q upper
  * triangular; r may be NULL. */
 tn_status tn_dense_qr(uint64_t p, uint64_t q, double *a, double *r, tn_error *error);

@@ -280,6 +280,47 @@ static tn_status keep_leading(uint64_t p, uint64_t q, const double *a, const dou
     return left_vectors(p, q, a, vt, s, cut->rank, cut->u, error);
 }
 
+/* Of the greatest singular value, and of the squared norm: what the eigenvalues of a Gram matrix still tell. */
+static const double GRAM_VALUE_TRUSTED = 1e-4, GRAM_LOSS_TRUSTED = 1e-8;
+
+/* Singular values, falling, and vectors as rows of gram, of the smaller side, the least first. */
+static tn_status decompose_gram(bool wide, uint64_t p, uint64_t q, const double *a, double *gram, double *s,
+                                tn_error *error) {
+    const uint64_t side = wide ? p : q;
+    tn_dense_multiply(!wide, wide, side, side, wide ? q : p, a, a, gram);
+    TN_TRY(tn_dense_eigen(side, gram, s, error));
+    for (uint64_t i = 0; i < side / 2; i++) {
+        const double swap = s[i];
+        s[i] = s[side - 1 - i];
+        s[side - 1 - i] = swap;
+    }
+    for (uint64_t i = 0; i < side; i++) s[i] = sqrt(fmax(s[i], 0));
+    return TN_OK;
+}
+
+static tn_status cut_by_gram(uint64_t p, uint64_t q, const double *a, const tn_svd_rule *rule,
+                             tn_truncated_svd *cut, bool *done, tn_error *error) {
+    const bool wide = p <= q;
+    const uint64_t side = wide ? p : q;
+    double *gram = NULL;
+    TN_TRY(TN_ALLOC(2 * side * side + side, &gram, error));
+    double *vectors = gram + side * side, *s = vectors + side * side;
+    tn_status status = decompose_gram(wide, p, q, a, gram, s, error);
+    if (status == TN_OK) {
+        cut->rank = tn_svd_rank(s, side, 0, rule, &cut->squared_loss);
+        *done = s[cut->rank - 1] > GRAM_VALUE_TRUSTED * s[0] &&
+                (cut->rank == side || cut->squared_loss > GRAM_LOSS_TRUSTED * tn_sum_of_squares(a, p * q));
+    }
+    for (uint64_t k = 0; *done && k < side; k++)
+        for (uint64_t i = 0; i < side; i++)
+            vectors[wide ? i * side + k : k * side + i] = gram[(side - 1 - k) * side + i];
+    if (*done)
+        status = wide ? project(p, q, a, vectors, p, s, cut, error)
+                      : keep_leading(p, q, a, vectors, s, cut, error);
+    tn_free(gram);
+    return status;
+}
+
 /* *done stays false where a value is kept that is too small against the greatest for V to tell its left vector. */
 static tn_status cut_very_tall(uint64_t p, uint64_t q, const double *a, const tn_svd_rule *rule,
                                tn_truncated_svd *cut, bool *done, tn_error *error) {
@@ -349,6 +390,7 @@ static tn_status cut_matrix(uint64_t p, uint64_t q, const double *a, const tn_sv
         return keep_all(p, q, a, cut, error);
     bool done = false;
     if (may_randomise(p, q, rule)) TN_TRY(cut_by_range(p, q, a, rule, cut, &done, error));
+    if (!done) TN_TRY(cut_by_gram(p, q, a, rule, cut, &done, error));
     if (!done && p >= VERY_TALL * q) TN_TRY(cut_very_tall(p, q, a, rule, cut, &done, error));
     if (done) return TN_OK;
     return p <= q ? cut_wide(p, q, a, rule, cut, error) : cut_tall(p, q, a, rule, cut, error);

@@ -3,8 +3,11 @@
  * Three ways, chosen by sizes and rule alone:
  *   whole          the rule keeps everything that the matrix can have. p <= q: u is the identity and rest the
  *                  matrix itself; p > q: a thin QR. Nothing is lost and no singular value is needed.
- *   exact          singular value decomposition, of the factor of an orthogonal reduction where p < q, or p is
- *                  several times q and no value below a millionth of the greatest is kept
+ *   exact          by the eigenvectors of the smaller of a a^T and a^T a, a third of the work, where these tell what is asked:
+ *                  no value below 1e-4 of the greatest is kept and what is cut off is over 1e-8 of the squared norm, or
+ *                  nothing. Squares are known to 1e-16 of the greatest, so that values are right to 1e-8 and more, and u
+ *                  is orthonormal to the last digits. Else a singular value decomposition, of the factor of an orthogonal
+ *                  reduction where p < q, or p is several times q and no value below a millionth of the greatest is kept
  *   range finder   where the least dimension is over TN_SVD_EXACT_MOST and the rank under a quarter of it
  */
 #ifndef TN_DECOMPOSE_TRUNCATED_SVD_H
