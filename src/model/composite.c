@@ -110,18 +110,42 @@ static tn_status add(writer *w, const char *name, const tn_layer_kind *kind, con
     return TN_OK;
 }
 
-/* `weight`: one for all, or one for each of `experts`. */
+/* Names of weights: one for all `parts` of a composite that they are for, one for each, or one for each of each repetition of the
+ * block, repetition by repetition. */
+typedef struct {
+    const tn_text_list *name;
+    tn_position place;
+    uint64_t parts;
+} named_weights;
+
+static tn_status check_weights(const tn_layer_entry *entry, const named_weights *weights, const char *what,
+                               tn_error *error) {
+    const uint64_t count = weights->name->count, parts = weights->parts;
+    if (!weights->place.line || count == 1 || count == parts || count == parts * entry->repetitions)
+        return TN_OK;
+    return tn_fail_at(error, TN_INPUT, weights->place,
+                      "layer \"%.100s\" names %" PRIu64 " weights for %" PRIu64
+                      " %s; give one for all, or one for each%s",
+                      entry->name, count, parts, what,
+                      entry->repetitions > 1 ? ", or one for each of each repetition" : "");
+}
+
+/* weights NULL: the matrix is dense. */
 static tn_status add_linear(writer *w, const char *name, const char *input, uint64_t outputs, bool bias,
-                            const tn_text_list *weight, tn_position weight_at, uint64_t expert) {
+                            const named_weights *weights, uint64_t part) {
     tn_layer_entry *entry;
     TN_TRY(add(w, name, tn_layer_kind_find("linear"), (const char *const[]){input, NULL}, &entry));
     entry->outputs = outputs;
     entry->bias = bias;
     entry->tied = NULL;
     entry->tied_at = (tn_position){0};
-    if (!weight || !weight_at.line) return TN_OK;
-    entry->weight = (tn_text_list){1, &weight->item[weight->count == 1 ? 0 : expert]};
-    entry->weight_at = weight_at;
+    if (!weights || !weights->place.line) return TN_OK;
+    const uint64_t count = weights->name->count, place = count == 1 ? 0
+                                                         : count == weights->parts
+                                                             ? part
+                                                             : entry->repetition * weights->parts + part;
+    entry->weight = (tn_text_list){1, &weights->name->item[place]};
+    entry->weight_at = weights->place;
     return TN_OK;
 }
 
@@ -135,13 +159,14 @@ static tn_status add_plain(writer *w, const char *name, const tn_layer_kind *kin
 
 enum { EXPERT_LAYERS = 7, NAME_MOST = 48 };
 
-static tn_status check_weights(const tn_layer_entry *entry, const tn_text_list *weight, tn_position at,
-                               tn_error *error) {
-    if (!at.line || weight->count == 1 || weight->count == entry->experts) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, at,
-                      "layer \"%.100s\" names %zu weights for %" PRIu64
-                      " experts; give one for all, or one for each",
-                      entry->name, weight->count, entry->experts);
+static named_weights ups(const tn_layer_entry *moe) {
+    return (named_weights){&moe->up, moe->up_at, moe->experts};
+}
+static named_weights gates(const tn_layer_entry *moe) {
+    return (named_weights){&moe->gate, moe->gate_at, moe->experts};
+}
+static named_weights downs(const tn_layer_entry *moe) {
+    return (named_weights){&moe->down, moe->down_at, moe->experts};
 }
 
 static tn_status check_moe(const tn_layer_entry *entry, tn_error *error) {
@@ -155,14 +180,15 @@ static tn_status check_moe(const tn_layer_entry *entry, tn_error *error) {
             error, TN_INPUT, entry->gate_at,
             "layer \"%.100s\" names weights of gates, but its experts have none; set gated: true",
             entry->name);
-    TN_TRY(check_weights(entry, &entry->up, entry->up_at, error));
-    TN_TRY(check_weights(entry, &entry->gate, entry->gate_at, error));
-    return check_weights(entry, &entry->down, entry->down_at, error);
+    const named_weights weights[] = {ups(entry), gates(entry), downs(entry)};
+    for (int i = 0; i < 3; i++) TN_TRY(check_weights(entry, &weights[i], "experts", error));
+    return TN_OK;
 }
 
 /* Rows, matrices and sum of one expert, from 0; `last` is the name of the sum so far, and becomes that with this one. */
 static tn_status add_expert(writer *w, uint64_t expert, uint64_t width, char *last) {
     const tn_layer_entry *moe = w->composite;
+    const named_weights up = ups(moe), gate = gates(moe), down = downs(moe);
     const tn_layer_kind *activation = tn_layer_kind_find(tn_expert_activation_names[moe->activation]);
     static const char *const parts[] = {"in", "up", "gate", "activation", "gated", "down", "out"};
     enum { IN, UP, GATE, ACTIVATION, GATED, DOWN, OUT };
@@ -173,16 +199,15 @@ static tn_status add_expert(writer *w, uint64_t expert, uint64_t width, char *la
     TN_TRY(add(w, name[IN], &tn_inner_kinds[TN_INNER_DISPATCH], (const char *const[]){"entry", "route", NULL},
                &entry));
     entry->expert = expert;
-    TN_TRY(add_linear(w, name[UP], name[IN], moe->hidden, moe->bias, &moe->up, moe->up_at, expert));
+    TN_TRY(add_linear(w, name[UP], name[IN], moe->hidden, moe->bias, &up, expert));
     if (moe->gated) {
-        TN_TRY(add_linear(w, name[GATE], name[IN], moe->hidden, moe->bias, &moe->gate, moe->gate_at, expert));
+        TN_TRY(add_linear(w, name[GATE], name[IN], moe->hidden, moe->bias, &gate, expert));
         TN_TRY(add_plain(w, name[ACTIVATION], activation, name[GATE], NULL));
         TN_TRY(add_plain(w, name[GATED], tn_layer_kind_find("multiply"), name[ACTIVATION], name[UP]));
     } else {
         TN_TRY(add_plain(w, name[ACTIVATION], activation, name[UP], NULL));
     }
-    TN_TRY(add_linear(w, name[DOWN], name[moe->gated ? GATED : ACTIVATION], width, moe->bias, &moe->down,
-                      moe->down_at, expert));
+    TN_TRY(add_linear(w, name[DOWN], name[moe->gated ? GATED : ACTIVATION], width, moe->bias, &down, expert));
     TN_TRY(add(w, name[OUT], &tn_inner_kinds[TN_INNER_COMBINE],
                (const char *const[]){name[DOWN], "route", expert ? last : NULL, NULL}, &entry));
     entry->expert = expert;
@@ -197,7 +222,7 @@ tn_status tn_moe_expand(const tn_layer_entry *moe, const tn_layer *input, tn_are
     char last[NAME_MOST];
     TN_TRY(check_moe(moe, error));
     TN_TRY(TN_NEW(arena, COMMON + EXPERT_LAYERS * moe->experts, &w.entry, error));
-    TN_TRY(add_linear(&w, "router", "entry", moe->experts, false, NULL, (tn_position){0}, 0));
+    TN_TRY(add_linear(&w, "router", "entry", moe->experts, false, NULL, 0));
     TN_TRY(add_plain(&w, "route", &tn_inner_kinds[TN_INNER_ROUTE], "router", NULL));
     for (uint64_t e = 0; e < moe->experts; e++) TN_TRY(add_expert(&w, e, input->width, last));
     *entries = w.entry;
@@ -212,36 +237,30 @@ tn_status tn_mamba_expand(const tn_layer_entry *mamba, const tn_layer *input, tn
     enum { LAYERS = 13 };
     writer w = {.composite = mamba, .arena = arena, .error = error};
     const tn_layer_kind *silu = tn_layer_kind_find("silu");
-    const tn_text_list *in = &mamba->in, *out = &mamba->out;
-    const tn_position none = {0};
+    const named_weights in = {&mamba->in, mamba->in_at, 2}, out = {&mamba->out, mamba->out_at, 1};
     const uint64_t rank = mamba->step_rank ? mamba->step_rank : tn_ceil_div(input->width, 16);
     uint64_t inner;
     tn_layer_entry *scan;
     if (!tn_mul(mamba->expansion, input->width, &inner))
         return tn_fail_at(error, TN_OVERFLOW, mamba->position,
                           "the inner width of layer \"%.100s\" is more than 2^64", mamba->name);
-    for (int i = 0; i < 2; i++) {
-        const tn_text_list *named = i ? out : in;
-        const tn_position at = i ? mamba->out_at : mamba->in_at;
-        if (at.line && named->count != 1)
-            return tn_fail_at(error, TN_INPUT, at, "layer \"%.100s\" names %zu weights; give one",
-                              mamba->name, named->count);
-    }
+    TN_TRY(check_weights(mamba, &in, "projections in", error));
+    TN_TRY(check_weights(mamba, &out, "projection out", error));
     TN_TRY(TN_NEW(arena, LAYERS, &w.entry, error));
-    TN_TRY(add_linear(&w, "in", "entry", inner, false, in, mamba->in_at, 0));
-    TN_TRY(add_linear(&w, "gate", "entry", inner, false, in, mamba->in_at, 0));
+    TN_TRY(add_linear(&w, "in", "entry", inner, false, &in, 0));
+    TN_TRY(add_linear(&w, "gate", "entry", inner, false, &in, 1));
     TN_TRY(add_plain(&w, "convolution", &tn_inner_kinds[TN_INNER_CAUSAL_CONV], "in", NULL));
     TN_TRY(add_plain(&w, "activation", silu, "convolution", NULL));
-    TN_TRY(add_linear(&w, "step-in", "activation", rank, false, NULL, none, 0));
-    TN_TRY(add_linear(&w, "step-out", "step-in", inner, true, NULL, none, 0));
+    TN_TRY(add_linear(&w, "step-in", "activation", rank, false, NULL, 0));
+    TN_TRY(add_linear(&w, "step-out", "step-in", inner, true, NULL, 0));
     TN_TRY(add_plain(&w, "step", tn_layer_kind_find("softplus"), "step-out", NULL));
-    TN_TRY(add_linear(&w, "write", "activation", mamba->state, false, NULL, none, 0));
-    TN_TRY(add_linear(&w, "read", "activation", mamba->state, false, NULL, none, 0));
+    TN_TRY(add_linear(&w, "write", "activation", mamba->state, false, NULL, 0));
+    TN_TRY(add_linear(&w, "read", "activation", mamba->state, false, NULL, 0));
     TN_TRY(add(&w, "scan", &tn_inner_kinds[TN_INNER_SCAN],
                (const char *const[]){"activation", "step", "write", "read", NULL}, &scan));
     TN_TRY(add_plain(&w, "gate-activation", silu, "gate", NULL));
     TN_TRY(add_plain(&w, "gated", tn_layer_kind_find("multiply"), "scan", "gate-activation"));
-    TN_TRY(add_linear(&w, "out", "gated", input->width, false, out, mamba->out_at, 0));
+    TN_TRY(add_linear(&w, "out", "gated", input->width, false, &out, 0));
     *entries = w.entry;
     *count = w.count;
     return TN_OK;

@@ -294,11 +294,13 @@ static tn_status add_layer(grapher *g, const scope *context, const tn_layer_entr
 static tn_status add_composite(grapher *g, const scope *around, const tn_layer_entry *entry,
                                uint32_t *output) {
     tn_layer taken = {0};
-    tn_layer_entry *inner;
+    tn_layer_entry own = *entry, *inner;
     scope inside = {.outer = around, .repeat = 1, .policy = around->policy, .in_block = around->in_block};
     TN_TRY(take_inputs(g, around, entry, &taken));
     inside.enters = inside.preceding = taken.input[0];
-    TN_TRY(entry->kind->expand(entry, &g->model->layer[taken.input[0]], g->arena, &inner, &inside.entries,
+    own.repetition = around->repetition;
+    own.repetitions = around->repeat;
+    TN_TRY(entry->kind->expand(&own, &g->model->layer[taken.input[0]], g->arena, &inner, &inside.entries,
                                g->error));
     inside.entry = inner;
     TN_TRY(TN_NEW(g->arena, inside.entries, &inside.output, g->error));

@@ -147,8 +147,8 @@ static const tn_field moe_fields[] = {
     TN_KEY(BOOL, tn_layer_entry, gated,
            "an expert has a third matrix, whose activation multiplies the first's rows", TN_DEFAULT("false")),
     TN_KEY(BOOL, tn_layer_entry, bias, "a bias per output of an expert's matrices", TN_DEFAULT("true")),
-    FIELD_WEIGHTS(
-        up, "entry of `weights` of the matrices of hidden outputs, or one for each expert; absent: dense"),
+    FIELD_WEIGHTS(up, "entry of `weights` of the matrices of hidden outputs, or one for each expert, "
+                      "in a block also of each repetition; absent: dense"),
     FIELD_WEIGHTS(gate, "the same of the third matrices"),
     FIELD_WEIGHTS(down, "the same of the matrices back"),
 };
@@ -165,7 +165,7 @@ static const tn_field mamba_fields[] = {
     TN_KEY(COUNT, tn_layer_entry, step_rank,
            "rank of the projection that gives the step's size; absent: a 16th of the features, rounded up",
            TN_FROM(1)),
-    FIELD_WEIGHTS(in, "entry of `weights` of the two projections in; absent: dense"),
+    FIELD_WEIGHTS(in, "entry of `weights` of the two projections in, or one for each; absent: dense"),
     FIELD_WEIGHTS(out, "the same of the projection out"),
 };
 static const tn_field block_fields[] = {

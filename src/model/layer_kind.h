@@ -34,6 +34,7 @@ typedef struct tn_layer_entry {
     double base; /* of rotary positions */
     bool bias, causal;
     /* Of composites (model/composite.h). */
+    uint64_t repetition, repetitions;      /* of the block that it stands in, from 0; of how many */
     uint64_t experts, top, hidden, expert; /* expert: which one an inner layer is of, from 0 */
     uint64_t expansion, state, taps, step_rank;
     double capacity, balance;

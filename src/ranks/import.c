@@ -324,7 +324,6 @@ tn_status tn_import_model(tn_arrays *arrays, const char *path, const tn_import_o
     TN_TRY(measure(&importer));
     TN_TRY(find_tied(&importer));
     TN_TRY(note_left_out(&importer));
-    const bool experts = importer.family->grouped && importer.role[TN_TENSOR_GATE].experts > 1;
-    TN_TRY(experts ? tn_import_experts(&importer, out) : tn_import_layers(&importer, out));
+    TN_TRY(tn_import_layers(&importer, out));
     return out->status == TN_OK ? TN_OK : tn_fail(error, out->status, "no memory for the model file");
 }
