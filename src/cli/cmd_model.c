@@ -103,16 +103,6 @@ static tn_status look_names_up(const request *asked, const tn_buffer *out, const
                       "a model file can't name its arrays: %.900s; rename them", cause.message);
 }
 
-/* Read back from the file. */
-static tn_status count_language_model(const request *asked, tn_arena *arena, told *answer, tn_error *error) {
-    tn_language_model model;
-    tn_language_count count;
-    TN_TRY(tn_language_model_load(asked->path, NULL, 0, arena, &model, error));
-    TN_TRY(tn_language_count_of(&model, 1, 1, &count, error));
-    answer->parameters = answer->dense_parameters = count.parameters;
-    return TN_OK;
-}
-
 /* "Of the checkpoint's 109,484,290 numbers, 512 are constants, 2,304 are added by padding: .." */
 static void say_account(const told *answer) {
     const tn_import *all = &answer->import;
@@ -134,15 +124,12 @@ static void say_account(const told *answer) {
 /* What was imported, counted where it is a model; nothing is written yet. */
 static tn_status describe(const request *asked, const tn_import *import, const tn_buffer *out,
                           tn_arena *arena, told *answer, tn_error *error) {
-    *answer = (told){.file = asked->path,
-                     .kind = import->is_language_model ? "language-model" : "model",
-                     .import = *import};
-    return import->is_language_model ? TN_OK : count_parameters(asked, out, arena, answer, error);
+    *answer = (told){.file = asked->path, .kind = "model", .import = *import};
+    return count_parameters(asked, out, arena, answer, error);
 }
 
 static tn_status tell(const request *asked, told *answer, tn_arena *arena, tn_error *error) {
     const tn_import *import = &answer->import;
-    if (import->is_language_model) TN_TRY(count_language_model(asked, arena, answer, error));
     TN_TRY(TN_NEW(arena, import->arrays, &answer->row, error));
     for (size_t i = 0; i < import->arrays; i++) {
         const tn_imported_array *array = &import->array[i];
@@ -224,8 +211,7 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     tn_status status =
         tn_import_model(arrays, asked->common.argument[0], &options, arena, &import, &out, error);
     if (status == TN_OK) status = describe(asked, &import, &out, arena, &summary, error);
-    if (status == TN_OK && !import.is_language_model)
-        status = look_names_up(asked, &out, arrays, arena, error);
+    if (status == TN_OK) status = look_names_up(asked, &out, arrays, arena, error);
     if (status == TN_OK) status = tn_file_write_buffer(asked->path, &out, error);
     if (status == TN_OK) status = tell(asked, &summary, arena, error);
     tn_buffer_free(&out);

@@ -172,6 +172,13 @@ static const tn_column all_zeros_columns[] = {
 };
 static const tn_record all_zeros_record = TN_RECORD(tn_zeros, all_zeros_columns);
 
+static const tn_column load_columns[] = {
+    TN_COLUMN(tn_router_load, layer, "experts"),   TN_COLUMN(tn_router_load, expert, "expert"),
+    TN_COLUMN(tn_router_load, tokens, "tokens"),   TN_COLUMN(tn_router_load, share, "share", TN_PERCENT),
+    TN_COLUMN(tn_router_load, dropped, "dropped"),
+};
+static const tn_record load_record = TN_RECORD(tn_router_load, load_columns);
+
 typedef struct answer_data {
     const char *model, *data, *tokens, *precision;
     tn_training_result result;
@@ -193,6 +200,7 @@ static const tn_column answer_columns[] = {
     TN_COLUMN_AS("seconds_per_step", answer_data, result.seconds_per_step, NULL),
     TN_OBJECT("adapted", answer_data, result.adapted, adapted_record, NULL,
               TN_WHEN(answer_data, result.adapted.done), TN_OPTIONAL),
+    TN_ROWS("experts", answer_data, result.load, result.loads, load_record, NULL),
     TN_ROWS("epochs", answer_data, result.epoch, result.epochs, epoch_record, NULL),
 };
 static const tn_record answer_record = TN_RECORD(answer_data, answer_columns);
@@ -279,6 +287,11 @@ static tn_status print_training(const request *asked, const answer_data *answer,
     tn_say("zeros among operands: sparsity.activations=%.4g, sparsity.gradients=%.4g\n", r->zeros.activations,
            r->zeros.gradients);
     if (!isnan(r->wide_share)) tn_say("wide operands: precision_schedule.wide_share=%.4g\n", r->wide_share);
+    if (r->loads) {
+        tn_say("\nwhat routers sent to each expert, %s:\n", r->epochs ? "last pass" : "all steps");
+        TN_TRY(tn_output_rows(&load_record, r->load, r->loads, error));
+        tn_say("\n");
+    }
     if (r->epochs) TN_TRY(tn_output_rows(&epoch_record, r->epoch, r->epochs, error));
     return r->adapted.done ? print_adapted(&r->adapted, error) : TN_OK;
 }

@@ -9,6 +9,7 @@
 #include "learn/adapted_model.h"
 #include "learn/checkpoint.h"
 #include "learn/evaluation.h"
+#include "learn/routes.h"
 #include "train/initial.h"
 
 #include <inttypes.h>
@@ -97,6 +98,7 @@ static tn_status train_epoch(session *s, uint64_t epoch, tn_epoch *target) {
     uint64_t state = epoch_state(run->settings.seed, epoch), all = s->steps_per_epoch * run->settings.epochs;
     double sum = 0, recent = s->guess_loss;
     shuffle(s, &state);
+    tn_trainer_reset_routes(s->trainer);
     for (uint64_t step = 0; step < s->steps_per_epoch; step++) {
         if (tn_interrupted())
             return tn_fail(s->error, TN_INTERRUPTED,
@@ -125,6 +127,7 @@ static tn_status train_epoch(session *s, uint64_t epoch, tn_epoch *target) {
             run->watch.report(run->watch.user, done + 1, all, sum / (double)(step + 1), rate);
         if (run->watch.stepped) run->watch.stepped(run->watch.curve, done + 1, all, result.loss);
     }
+    TN_TRY(tn_note_routes(s->trainer, s->arena, s->result, s->error));
     *target =
         (tn_epoch){.epoch = epoch,
                    .loss = sum / (double)s->steps_per_epoch,
@@ -223,6 +226,7 @@ static tn_status measure_step(session *s) {
 static tn_status time_steps(session *s) {
     tn_step_result result;
     uint64_t steps = s->run->steps;
+    tn_trainer_reset_routes(s->trainer);
     for (uint64_t i = 0; i < steps; i++) {
         if (tn_interrupted()) return tn_fail(s->error, TN_INTERRUPTED, "stopped after %" PRIu64 " steps", i);
         double rate = tn_train_rate(&s->run->settings, i, steps), started = tn_clock_seconds();
@@ -236,7 +240,7 @@ static tn_status time_steps(session *s) {
         if (!isfinite(result.loss)) return diverged(s, 1, i, result.loss);
         if (s->run->watch.report) s->run->watch.report(s->run->watch.user, i + 1, steps, result.loss, rate);
     }
-    return TN_OK;
+    return tn_note_routes(s->trainer, s->arena, s->result, s->error);
 }
 
 /* What makes a run the same run: model with weights and flows, settings, precision, data. */
@@ -429,7 +433,9 @@ static tn_status train(session *s) {
     }
     TN_TRY(judge(s));
     if (result->epochs == run->settings.epochs) TN_TRY(end_adapting(s));
-    return run->folder ? tn_weights_write(run->folder, s->trainer, s->error) : TN_OK;
+    if (!run->folder) return TN_OK;
+    TN_TRY(tn_routes_write(run->folder, result, s->error));
+    return tn_weights_write(run->folder, s->trainer, s->error);
 }
 
 static tn_status run_session(session *s) {

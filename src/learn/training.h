@@ -72,6 +72,15 @@ typedef struct tn_exit_result {
     double wanted, of_dev, of_test; /* shares of the inputs */
 } tn_exit_result;
 
+/* What a router of a mixture of experts sent to one expert in the last pass over the training data (of steps on random words: in
+ * all of them), padding left out; `dropped`: of them those that found no room. */
+typedef struct tn_router_load {
+    const char *layer;
+    uint64_t expert; /* from 0 */
+    uint64_t tokens, dropped;
+    double share; /* of the router's choices */
+} tn_router_load;
+
 typedef struct tn_training_watch {
     /* Steps done of all, the latest mean loss and the rate; NULL: nobody watches. */
     void (*report)(void *user, uint64_t step, uint64_t steps, double loss, double rate);
@@ -119,6 +128,9 @@ typedef struct tn_training_result {
     const char *diverged;       /* what happened; NULL: it did not */
     const char *collapsed;      /* the last epoch has; what to say of it; NULL: not */
     tn_adapted adapted;
+    size_t loads;
+    tn_router_load
+        *load; /* router by router, each expert by expert; none after a resume that found no step left */
     size_t epochs;
     tn_epoch *epoch;
 } tn_training_result;

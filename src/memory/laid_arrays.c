@@ -131,7 +131,8 @@ bool tn_lookup_is_by_token(const tn_program *program, const tn_program_step *ste
 }
 
 bool tn_moves_by_row(const tn_step *step, const tn_operation *operation) {
-    if (operation->kind == TN_OP_LOOKUP) return true;
+    if (operation->kind == TN_OP_LOOKUP || tn_operation_rows[operation->kind].shape == TN_SHAPE_ROUTED)
+        return true;
     bool positions = step->array[operation->writes[0]].role == TN_ARRAY_GRADIENT &&
                      step->layer[operation->layer].family == TN_LAYER_POSITIONS;
     return operation->kind == TN_OP_SCATTER && !positions;
@@ -145,8 +146,7 @@ static tn_status find_clears(finder *state) {
     TN_TRY(TN_NEW(state->arena, step->operations, &state->arrays->clears, state->error));
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *operation = &step->operation[i];
-        bool adds = operation->kind == TN_OP_SCATTER && operation->read_count == 1 &&
-                    tn_moves_by_row(step, operation);
+        bool adds = tn_operation_begins_at_zero(operation) && tn_moves_by_row(step, operation);
         if (operation->program_step &&
             state->arrays->program[operation->layer] != step->layer[operation->layer].program)
             adds = tn_lookup_is_summed(step->layer[operation->layer].program, operation->program_step);
@@ -171,6 +171,10 @@ static void add_operand(finder *state, const tn_operation *operation, uint32_t a
     const tn_operation_row *row = &tn_operation_rows[operation->kind];
     bool parameter = this_array->role == TN_ARRAY_PARAMETER || this_array->role == TN_ARRAY_GRADIENT,
          by_row = row->shape == TN_SHAPE_LOOKUP || row->shape == TN_SHAPE_SCATTER;
+    if (row->shape == TN_SHAPE_ROUTED) {
+        if (this_array->part == TN_PART_GATES_GRADIENT) return; /* a matrix of its route, as the gates are */
+        by_row = true;
+    }
     if (operation->window &&
         array == (operation->kind == TN_OP_LOOKUP ? operation->reads : operation->writes)[0]) {
         is_matrix(state, array, tn_window_features(operation));

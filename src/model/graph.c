@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/name_index.h"
+#include "model/composite.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -21,6 +22,7 @@ typedef struct scope {
     const char *previous;        /* prefix of the repetition before; NULL: there is none */
     uint32_t policy;             /* tn_activation_policy of its layers */
     uint64_t repetition, repeat; /* of the block, from 0; at the top 0 of 1 */
+    bool in_block;               /* else its layers are of no repetition */
 } scope;
 
 typedef struct grapher {
@@ -168,6 +170,8 @@ static tn_status take_inputs(grapher *g, const scope *context, const tn_layer_en
     uint32_t count = entry->kind->inputs;
     if (count == 0) return TN_OK;
     if (!entry->input_at.line) return default_input(g, context, entry, layer);
+    /* The first combine of a mixture of experts has nothing before it. */
+    if (entry->kind == &tn_inner_kinds[TN_INNER_COMBINE] && entry->expert == 0) count--;
     if (entry->input.count != count)
         return tn_fail_at(g->error, TN_INPUT, entry->input_at,
                           "layer \"%.100s\" names %zu inputs; a layer of kind %s takes %" PRIu32, entry->name,
@@ -269,8 +273,8 @@ static tn_status add_layer(grapher *g, const scope *context, const tn_layer_entr
     *layer = (tn_layer){.kind = entry->kind,
                         .weight = TN_NONE,
                         .tied = TN_NONE,
-                        .block = context->outer ? g->blocks : TN_NONE,
-                        .repetition = context->outer ? g->repetitions : TN_NONE,
+                        .block = context->in_block ? g->blocks : TN_NONE,
+                        .repetition = context->in_block ? g->repetitions : TN_NONE,
                         .activations = context->policy,
                         .position = entry->position};
     TN_TRY(tn_arena_format(g->arena, &layer->name, g->error, "%s%s", context->prefix, entry->name));
@@ -286,6 +290,34 @@ static tn_status add_layer(grapher *g, const scope *context, const tn_layer_entr
     return TN_OK;
 }
 
+/* The layers that a composite stands for; *output is the last of them. */
+static tn_status add_composite(grapher *g, const scope *around, const tn_layer_entry *entry,
+                               uint32_t *output) {
+    tn_layer taken = {0};
+    tn_layer_entry own = *entry, *inner;
+    scope inside = {.outer = around, .repeat = 1, .policy = around->policy, .in_block = around->in_block};
+    TN_TRY(take_inputs(g, around, entry, &taken));
+    inside.enters = inside.preceding = taken.input[0];
+    own.repetition = around->repetition;
+    own.repetitions = around->repeat;
+    TN_TRY(entry->kind->expand(&own, &g->model->layer[taken.input[0]], g->arena, &inner, &inside.entries,
+                               g->error));
+    inside.entry = inner;
+    TN_TRY(TN_NEW(g->arena, inside.entries, &inside.output, g->error));
+    TN_TRY(tn_arena_format(g->arena, &inside.prefix, g->error, "%s%s.", around->prefix, entry->name));
+    for (; inside.index < inside.entries; inside.index++) {
+        TN_TRY(add_layer(g, &inside, &inner[inside.index], &inside.output[inside.index]));
+        inside.preceding = inside.output[inside.index];
+    }
+    *output = inside.preceding;
+    return TN_OK;
+}
+
+static tn_status add_entry(grapher *g, const scope *context, const tn_layer_entry *entry, uint32_t *output) {
+    return entry->kind->expand ? add_composite(g, context, entry, output)
+                               : add_layer(g, context, entry, output);
+}
+
 /* One repetition of a block: its layers behind what enters it; *output is its last layer. */
 static tn_status add_repetition(grapher *g, const scope *around, scope *inside, uint32_t enters,
                                 uint32_t *output) {
@@ -296,7 +328,7 @@ static tn_status add_repetition(grapher *g, const scope *around, scope *inside, 
         if (tn_layer_kind_is_block(entry->kind))
             return tn_fail_at(g->error, TN_INPUT, entry->position,
                               "block \"%.100s\" inside a block; write its layers out", entry->name);
-        TN_TRY(add_layer(g, inside, entry, &inside->output[inside->index]));
+        TN_TRY(add_entry(g, inside, entry, &inside->output[inside->index]));
         inside->preceding = inside->output[inside->index];
     }
     *output = inside->preceding;
@@ -304,7 +336,8 @@ static tn_status add_repetition(grapher *g, const scope *around, scope *inside, 
 }
 
 static tn_status add_block(grapher *g, const scope *around, const tn_layer_entry *block, uint32_t *output) {
-    scope inside = {.policy = block->activations.policy_at.line ? block->activations.policy : around->policy};
+    scope inside = {.policy = block->activations.policy_at.line ? block->activations.policy : around->policy,
+                    .in_block = true};
     if (inside.policy == TN_ACTIVATIONS_OPTIMAL && !g->model->keys.activations.budget_at.line)
         return tn_fail_at(
             g->error, TN_INPUT, block->activations.policy_at,
@@ -358,7 +391,7 @@ tn_status tn_graph_decode(const tn_yaml *layers, tn_arena *arena, tn_model *mode
         const tn_layer_entry *entry = &top.entry[top.index];
         uint32_t *output = &top.output[top.index];
         TN_TRY(tn_layer_kind_is_block(entry->kind) ? add_block(&g, &top, entry, output)
-                                                   : add_layer(&g, &top, entry, output));
+                                                   : add_entry(&g, &top, entry, output));
         top.preceding = *output;
     }
     return refuse_dead_ends(&g);

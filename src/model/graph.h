@@ -26,6 +26,8 @@ struct tn_layer {
     uint64_t heads, kv_heads; /* of attention; heads of rotary positions and of RMS norms; 0: none */
     double base;              /* of rotary positions */
     tn_window window;         /* of convolutions and what lays tokens side by side; else zeros */
+    tn_routing routing;       /* of layers of a mixture of experts; else zeros */
+    uint64_t taps, states;    /* of a causal convolution; of a scan; else 0 */
     bool causal;              /* attention looks at the tokens up to its own alone */
     bool bias;
     bool learns;                /* it or a layer before it has parameters, so its output needs a gradient */

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/name_index.h"
+#include "model/composite.h"
 #include "model/graph.h"
 #include "model/model_file.h"
 
@@ -114,6 +115,59 @@ static const tn_field residual_fields[] = {FIELD_NAME, FIELD_KIND, FIELD_INPUT(t
 static const tn_field multiply_fields[] = {
     FIELD_NAME, FIELD_KIND,
     FIELD_INPUT(true, "the two to multiply element by element, such as a gate and what it gates")};
+#define FIELD_WEIGHTS(member, text)                                                                          \
+    TN_KEY(TEXT_LIST, tn_layer_entry, member, text, TN_SEEN(tn_layer_entry, member##_at))
+enum { EXPERTS_MOST = 1000, STATES_MOST = 256, TAPS_MOST = 64 };
+
+static const tn_field moe_fields[] = {
+    FIELD_NAME,
+    FIELD_KIND,
+    FIELD_ONE_INPUT,
+    TN_KEY(COUNT, tn_layer_entry, experts, "feed-forward networks, of which a router chooses", TN_REQUIRED,
+           TN_WITHIN(1, EXPERTS_MOST)),
+    TN_KEY(COUNT, tn_layer_entry, top, "of them that a token is sent to", TN_REQUIRED, TN_FROM(1),
+           TN_SEEN(tn_layer_entry, top_at)),
+    FIELD_SIZE("hidden", hidden, "features inside an expert"),
+    TN_KEY(REAL, tn_layer_entry, capacity,
+           "rows of an example that an expert has, over its even share of tokens x top / experts; what is "
+           "chosen beyond "
+           "is dropped; absent: none is (dropless), and an expert has a row for every token",
+           TN_WITHIN(0.01, 1000), TN_SEEN(tn_layer_entry, capacity_at)),
+    TN_KEY(REAL, tn_layer_entry, balance,
+           "weight of the loss experts x sum of (share of choices x mean probability), which spreads tokens "
+           "evenly; "
+           "the reported loss leaves it out",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1000)),
+    TN_KEY(
+        BOOL, tn_layer_entry, normalise,
+        "gates are probabilities over the chosen experts; false: over all; absent: true where top is above 1",
+        TN_SEEN(tn_layer_entry, normalise_at)),
+    TN_KEY(CHOICE, tn_layer_entry, activation, "inside an expert", TN_DEFAULT("gelu"),
+           TN_ONE_OF(tn_expert_activation_names)),
+    TN_KEY(BOOL, tn_layer_entry, gated,
+           "an expert has a third matrix, whose activation multiplies the first's rows", TN_DEFAULT("false")),
+    TN_KEY(BOOL, tn_layer_entry, bias, "a bias per output of an expert's matrices", TN_DEFAULT("true")),
+    FIELD_WEIGHTS(up, "entry of `weights` of the matrices of hidden outputs, or one for each expert, "
+                      "in a block also of each repetition; absent: dense"),
+    FIELD_WEIGHTS(gate, "the same of the third matrices"),
+    FIELD_WEIGHTS(down, "the same of the matrices back"),
+};
+static const tn_field mamba_fields[] = {
+    FIELD_NAME,
+    FIELD_KIND,
+    FIELD_ONE_INPUT,
+    TN_KEY(COUNT, tn_layer_entry, expansion, "inner features over features of a token", TN_DEFAULT("2"),
+           TN_FROM(1)),
+    TN_KEY(COUNT, tn_layer_entry, state, "states of an inner feature", TN_DEFAULT("16"),
+           TN_WITHIN(1, STATES_MOST)),
+    TN_KEY(COUNT, tn_layer_entry, taps, "tokens that the causal convolution sees", TN_DEFAULT("4"),
+           TN_WITHIN(1, TAPS_MOST)),
+    TN_KEY(COUNT, tn_layer_entry, step_rank,
+           "rank of the projection that gives the step's size; absent: a 16th of the features, rounded up",
+           TN_FROM(1)),
+    FIELD_WEIGHTS(in, "entry of `weights` of the two projections in, or one for each; absent: dense"),
+    FIELD_WEIGHTS(out, "the same of the projection out"),
+};
 static const tn_field block_fields[] = {
     FIELD_NAME,
     FIELD_KIND,
@@ -319,6 +373,8 @@ const tn_layer_kind tn_layer_kinds[] = {
     {"residual", FIELDS(residual), PARTS(residual), .family = TN_LAYER_RESIDUAL, .inputs = 2,
      .shape = shape_of_two},
     {"multiply", FIELDS(multiply), PARTS(multiply), .inputs = 2, .shape = shape_of_two},
+    {"moe", FIELDS(moe), .inputs = 1, .has_parameters = true, .expand = tn_moe_expand},
+    {"mamba", FIELDS(mamba), .inputs = 1, .has_parameters = true, .expand = tn_mamba_expand},
     {"first-token", ONE_INPUT, PARTS(first_token), .shape = shape_one_token},
     {"mean", ONE_INPUT, PARTS(mean), .shape = shape_one_token},
     {"flatten", ONE_INPUT, PARTS(flatten), .shape = shape_flatten},
@@ -328,11 +384,10 @@ const tn_layer_kind tn_layer_kinds[] = {
 const size_t tn_layer_kind_count = sizeof tn_layer_kinds / sizeof *tn_layer_kinds;
 
 bool tn_layer_kind_is_block(const tn_layer_kind *kind) {
-    return !kind->forward;
+    return !kind->forward && !kind->expand;
 }
 
-/* The row of a name, or NULL. */
-static const tn_layer_kind *find_kind(const char *name) {
+const tn_layer_kind *tn_layer_kind_find(const char *name) {
     for (size_t i = 0; i < tn_layer_kind_count; i++)
         if (strcmp(tn_layer_kinds[i].name, name) == 0) return &tn_layer_kinds[i];
     return NULL;
@@ -405,7 +460,7 @@ static tn_status read_kind(const tn_yaml *node, const tn_layer_kind **kind, tn_e
     if (given->kind != TN_YAML_SCALAR)
         return tn_fail_at(error, TN_INPUT, given->position,
                           "\"kind\" of a layer must be one name, such as linear");
-    *kind = find_kind(given->text);
+    *kind = tn_layer_kind_find(given->text);
     return *kind ? TN_OK : unknown_kind(given, error);
 }
 

@@ -19,7 +19,7 @@
 typedef struct tn_builder tn_builder;
 typedef struct tn_layer tn_layer;
 
-enum { TN_LAYER_INPUTS_MOST = 3 };
+enum { TN_LAYER_INPUTS_MOST = 4 };
 
 /* A layer of any kind, as the file has it; keys that its kind does not have stay zero. */
 typedef struct tn_layer_entry {
@@ -33,6 +33,15 @@ typedef struct tn_layer_entry {
         padding_width;
     double base; /* of rotary positions */
     bool bias, causal;
+    /* Of composites (model/composite.h). */
+    uint64_t repetition, repetitions;      /* of the block that it stands in, from 0; of how many */
+    uint64_t experts, top, hidden, expert; /* expert: which one an inner layer is of, from 0 */
+    uint64_t expansion, state, taps, step_rank;
+    double capacity, balance;
+    bool gated, normalise;
+    uint32_t activation;                  /* of tn_expert_activation_names */
+    tn_text_list up, gate, down, in, out; /* weights */
+    tn_position top_at, capacity_at, normalise_at, up_at, gate_at, down_at, in_at, out_at;
     const char *tied; /* the embedding whose table is its matrix; NULL: none */
     const tn_yaml *layers;
     tn_model_activations activations; /* of a block */
@@ -44,7 +53,8 @@ typedef struct tn_layer_kind {
     const char *name;
     const tn_field *field; /* its keys */
     size_t fields;
-    uint32_t inputs;        /* 0, 1 (by default the layer before), 2 or 3 (which must be named) */
+    uint32_t
+        inputs; /* 0, 1 (by default the layer before), 2 or more (which must be named); a combine one fewer */
     bool has_parameters;    /* of its own, or a matrix */
     tn_layer_family family; /* TN_LAYER_LOSS: gives nothing to take; every layer must lead to one */
     /* Shape and matrix from the entry and the inputs. When it is called, `layer` has as many tokens and
@@ -57,12 +67,17 @@ typedef struct tn_layer_kind {
     tn_status (*backward)(tn_builder *b);
     tn_operation_kind operation,
         gradient; /* of a function of each element: forward, and dX from dY and X or Y */
+    /* Of a composite, which has no parts: the entries that it stands for. */
+    tn_status (*expand)(const tn_layer_entry *entry, const tn_layer *input, tn_arena *arena,
+                        tn_layer_entry **entries, size_t *count, tn_error *error);
 } tn_layer_kind;
 
 extern const tn_layer_kind tn_layer_kinds[];
 extern const size_t tn_layer_kind_count;
 
 bool tn_layer_kind_is_block(const tn_layer_kind *kind);
+/* The row of a name in a model file, or NULL. */
+const tn_layer_kind *tn_layer_kind_find(const char *name);
 
 /* "input, embedding, ... and block" */
 void tn_layer_kind_list(tn_buffer *out);
@@ -87,6 +102,11 @@ tn_status tn_rms_norm_forward(tn_builder *b), tn_rms_norm_backward(tn_builder *b
 tn_status tn_map_forward(tn_builder *b), tn_map_backward(tn_builder *b);
 tn_status tn_residual_forward(tn_builder *b), tn_residual_backward(tn_builder *b);
 tn_status tn_multiply_forward(tn_builder *b), tn_multiply_backward(tn_builder *b);
+tn_status tn_route_forward(tn_builder *b), tn_route_backward(tn_builder *b);
+tn_status tn_dispatch_forward(tn_builder *b), tn_dispatch_backward(tn_builder *b);
+tn_status tn_combine_forward(tn_builder *b), tn_combine_backward(tn_builder *b);
+tn_status tn_causal_conv_forward(tn_builder *b), tn_causal_conv_backward(tn_builder *b);
+tn_status tn_scan_forward(tn_builder *b), tn_scan_backward(tn_builder *b);
 tn_status tn_first_token_forward(tn_builder *b), tn_first_token_backward(tn_builder *b);
 tn_status tn_cross_entropy_forward(tn_builder *b), tn_cross_entropy_backward(tn_builder *b);
 

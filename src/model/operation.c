@@ -47,6 +47,13 @@ const char *const tn_array_part_names[] = {
     [TN_PART_PREDICTED] = "predicted",
     [TN_PART_WINDOWS] = "windows",
     [TN_PART_WINDOWS_GRADIENT] = "windows-gradient",
+    [TN_PART_GATES_GRADIENT] = "gates-gradient",
+    [TN_PART_TAPS] = "taps",
+    [TN_PART_DECAY] = "decay",
+    [TN_PART_STATES] = "states",
+    [TN_PART_STEP_GRADIENT] = "step-gradient",
+    [TN_PART_WRITE_GRADIENT] = "write-gradient",
+    [TN_PART_READ_GRADIENT] = "read-gradient",
     [TN_ARRAY_PARTS] = NULL,
 };
 
@@ -162,6 +169,50 @@ const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS] = {
     /* k0: 1/tokens */
     [TN_OP_MEAN] = {"mean", "mean", TN_SHAPE_MEAN, "x", "t", {ACCUMULATE("u = a * k0")}},
     [TN_OP_MEAN_GRADIENT] = {"mean-gradient", "mean-gradient", TN_SHAPE_MEAN, "t", "e", {MAP("y = a * k0")}},
+    /* s0 the maximum, s1 the sum of e = exp(z - maximum) over the chosen, or over all. The list of the greatest so far takes
+     * one comparison an element, with the least in it; what is put into it is not counted. */
+    [TN_OP_ROUTE] = {"route", "route", TN_SHAPE_ROUTE, "x", "y",
+        {GREATEST("u = move a"),
+         REDUCE("d = a - s0; y = exp d; u = y", {0, 1}),
+         PER_ROW("y = one / s1", {1}),
+         MAP("y = result * s1")}},
+    /* Of dg, logits, gates g: g (dg - sum g dg), and of p = softmax(logits) and the balance's slope b: p (b - sum p b). */
+    [TN_OP_ROUTE_GRADIENT] = {"route-gradient", "route-gradient", TN_SHAPE_ROUTE, "dxy", "e",
+        {GREATEST("u = move b"),
+         REDUCE("d = b - s0; y = exp d; u = y", {0, 1}),
+         PER_ROW("y = one / s1", {1}),
+         REDUCE("y = result * s1; u = a * c; v = y * slope", {0, 2, 3}),
+         MAP("d = a - s2; g = c * d; h = slope - s3; p = result * h; y = g + p")}},
+    [TN_OP_DISPATCH] = {"dispatch", "dispatch", TN_SHAPE_ROUTED, "aa", "y", {MAP("y = move a")}},
+    [TN_OP_DISPATCH_GRADIENT] = {"dispatch-gradient", "dispatch-gradient", TN_SHAPE_ROUTED, "da|a", "a",
+        {MAP("y = a + before")}},
+    [TN_OP_COMBINE] = {"combine", "combine", TN_SHAPE_ROUTED, "xa|a", "a", {MAP("g = a * s0; y = g + before")}},
+    [TN_OP_COMBINE_GRADIENT] = {"combine-gradient", "combine-gradient", TN_SHAPE_ROUTED, "aa", "e", {MAP("y = a * s0")}},
+    [TN_OP_GATE_GRADIENT] = {"gate-gradient", "gate-gradient", TN_SHAPE_ROUTED, "axa|a", "a", {REDUCE("u = a * b")}},
+    /* rows: features of tokens, columns: taps */
+    [TN_OP_CAUSAL_CONV] = {"causal-conv", "causal-conv", TN_SHAPE_SEQUENCE, "aaa", "a",
+        {REDUCE("u = earlier * tap"),
+         PER_ROW("y = s0 + bias")}},
+    /* to the gradients of x and of the taps; of the bias */
+    [TN_OP_CAUSAL_CONV_GRADIENT] = {"causal-conv-gradient", "causal-conv-gradient", TN_SHAPE_SEQUENCE, "aaa", "aaa",
+        {REDUCE("u = later * tap"),
+         MAP("p = a * earlier; y = weight + p"),
+         PER_ROW("y = bias + s0")}},
+    /* Rows: features of tokens, columns: states. h = exp(step a) h + step x B, y = sum h C + D x, a = -exp(decay), which is made
+     * once. */
+    [TN_OP_SCAN] = {"scan", "scan", TN_SHAPE_SEQUENCE, "aaaaaa", "ay",
+        {REDUCE("p = step * rate; e = exp p; f = e * before; i = s2 * in; h = f + i; y = h; u = h * out", {0, 1}),
+         PER_ROW("m = step * x; d = skip * x; y = s1 + d")},
+        .published = "Gu, Dao, Mamba, 2023, equations 2 and 4, B discretised by step B as their program does"},
+    /* With g = dy C + exp(step' a) g' of the state, primes for the token behind: dx = step sum g B + D dy, dstep = x sum g B +
+     * sum q a, dB += g step x, dC += dy h, da += q step, q = g exp(step a) h of the token before; dD += dy x. */
+    [TN_OP_SCAN_GRADIENT] = {"scan-gradient", "scan-gradient", TN_SHAPE_SEQUENCE, "aaaaaaax", "aaaaaa",
+        {REDUCE("o = dy * out; g = o + carry; p = step * rate; e = exp p; t = g * e; u = g * in; q = t * before; "
+                "v = q * rate; i = g * s0; y = writes + i", {0, 1, 2}),
+         MAP("r = dy * h; c = reads + r; n = q * step; y = rates + n"),
+         PER_ROW("i = step * x; d = step * s1; k = skip * dy; y = d + k; m = x * s1; u = m + s2; w = dy * x; z = skips + w",
+                 {0})},
+        .published = "reverse mode of the scan; states are kept, exponentials made again"},
     /* the partner of x in its pair */
     [TN_OP_ROTARY] = {"rotary", "rotary", TN_SHAPE_ROTATION, "xc", "y",
         {MAP("p = a * cosine; q = partner * sine; y = p - q")}},
@@ -209,7 +260,13 @@ bool tn_operation_is_elementwise(tn_operation_kind kind) {
 
 bool tn_operation_is_across_rows(tn_operation_kind kind) {
     const tn_operation_shape shape = tn_operation_rows[kind].shape;
-    return shape == TN_SHAPE_SCATTER || shape == TN_SHAPE_SUM || shape == TN_SHAPE_MEAN;
+    return shape == TN_SHAPE_SCATTER || shape == TN_SHAPE_SUM || shape == TN_SHAPE_MEAN ||
+           shape == TN_SHAPE_ROUTE || shape == TN_SHAPE_ROUTED || shape == TN_SHAPE_SEQUENCE;
+}
+
+bool tn_operation_begins_at_zero(const tn_operation *operation) {
+    const char *reads = tn_operation_rows[operation->kind].reads, *absent = strchr(reads, '|');
+    return absent && operation->kind != TN_OP_PRODUCT && operation->read_count == (uint32_t)(absent - reads);
 }
 
 /* ---- what follows from a text ---- */

@@ -64,6 +64,9 @@ typedef enum tn_operation_shape {
     TN_SHAPE_SELECT,   /* of a parameter's elements the greatest */
     TN_SHAPE_ENTROPY,  /* of rows, one number */
     TN_SHAPE_MEAN,     /* of the rows of an example one row, or back to all of them */
+    TN_SHAPE_ROUTE,    /* of the rows of an example each expert's share */
+    TN_SHAPE_ROUTED,   /* rows of an example that chose an expert, or back to them (tn_routing) */
+    TN_SHAPE_SEQUENCE, /* of each feature its tokens, in their order */
     TN_SHAPES
 } tn_operation_shape;
 
@@ -78,6 +81,7 @@ typedef enum tn_operation_shape {
  *   w g o   a parameter, its gradient, its optimizer's state
  *   k n     a mask of a parameter; one number
  *   l r     left and right operand of a product
+ *   a       of a size that its shape tells: tokens and gates beside an expert's rows, what a sequence's rows share
  * Behind `|` stands what may be absent. */
 typedef struct tn_operation_row {
     const char *name;   /* of the operation: "layer-norm" */
@@ -98,6 +102,8 @@ bool tn_operation_has_lane(tn_operation_kind kind);
 bool tn_pass_has_lane(const tn_pass_row *row);
 
 bool tn_operation_is_elementwise(tn_operation_kind kind); /* rows and columns are one */
+/* It adds to an array that it does not read: to zeros. */
+bool tn_operation_begins_at_zero(const tn_operation *operation);
 bool tn_operation_is_across_rows(
     tn_operation_kind kind); /* a row of its result needs any row of its operands */
 

@@ -38,6 +38,10 @@ extern const char *const tn_optimizer_names[]; /* "sgd", "momentum", "adam"; end
  *                       gradient needs, or windows of pictures
  *   scatter             the sum, which without being read begins at zero: rows by word, by position (row i of every
  *                       example into row i), to first tokens, or windows of pictures to their pixels
+ *   route, dispatch, combine   as tn_routing says, the last two of one expert; their gradients likewise. A dispatch's
+ *                       gradient and a combine add to what they read last, or without it begin at zero
+ *   scan                rows are the features of a token, columns states; B and C are tokens x states
+ *   causal-conv         rows are the features of a token, columns taps
  *   mean                of the tokens of every example; rows are those of the tokens, of its gradient too
  *   add                 may write what it reads first
  *   softmax             in place, of S / sqrt(depth), depth = features of query / heads; with a causal mask over the keys
@@ -92,10 +96,22 @@ typedef enum tn_operation_kind {
     TN_OP_SOFTPLUS_GRADIENT,
     TN_OP_MEAN,
     TN_OP_MEAN_GRADIENT,
+    TN_OP_ROUTE, /* gates of the experts that each token chooses */
+    TN_OP_ROUTE_GRADIENT,
+    TN_OP_DISPATCH, /* rows of the tokens that chose an expert */
+    TN_OP_DISPATCH_GRADIENT,
+    TN_OP_COMBINE, /* an expert's rows, times their gates, added to those tokens */
+    TN_OP_COMBINE_GRADIENT,
+    TN_OP_GATE_GRADIENT,
+    TN_OP_CAUSAL_CONV, /* of each feature apart */
+    TN_OP_CAUSAL_CONV_GRADIENT,
+    TN_OP_SCAN, /* of a selective state space */
+    TN_OP_SCAN_GRADIENT,
     TN_OPERATION_KINDS
 } tn_operation_kind;
 
-enum { TN_OPERATION_READS = 4, TN_OPERATION_WRITES = 2, TN_PRODUCT_OPERANDS = 2 };
+enum { TN_OPERATION_READS = 8, TN_OPERATION_WRITES = 6 };
+enum { TN_PRODUCT_OPERANDS = 2, TN_PRODUCT_READS = 4, TN_PRODUCT_WRITES = 2 }; /* fused ones included */
 
 /* A predictor of the gradients of a parameter, applied to each of its rows alike (step/predicted_gradients.c). What the
  * layer gives, summed over tokens, is before x rows x behind; the parameter left x rows x right; hidden units rows x
@@ -123,6 +139,18 @@ typedef struct tn_window {
     uint64_t padding_down, padding_across; /* pixels beyond each edge */
     uint64_t outputs_down, outputs_across;
 } tn_window;
+
+/* How a mixture of experts sends tokens to experts (model/composite.h). Of the tokens x experts gates that a route makes, those
+ * of experts that a token has not chosen are 0. An expert's rows are those of the first `rows` tokens of an example that chose
+ * it, in their order, and zeros behind them: every later operation finds them again from the gates. Tokens of padding choose
+ * none. */
+typedef struct tn_routing {
+    uint64_t experts, top;
+    uint64_t rows;   /* of an example that an expert takes */
+    uint64_t expert; /* of an operation of one; from 0 */
+    bool normalised; /* gates of the chosen ones sum to 1 */
+    double balance;  /* weight of the loss that spreads tokens evenly */
+} tn_routing;
 
 /* A product that runs over the first `kept` of an index of its program step alone (step/sparse_update.c), or the look-up
  * that cuts these out of one of its operands: `tensor` of the layer's program, like the result of a product. */
@@ -167,6 +195,7 @@ typedef struct tn_operation {
     const tn_gather *gather; /* of a look-up that leaves out what is pruned; NULL otherwise */
     const tn_window
         *window; /* of a look-up of windows, or of the scatter of their gradients; NULL otherwise */
+    const tn_routing *routing;     /* of an operation of a mixture of experts; NULL otherwise */
     const tn_predictor *predictor; /* of a product of one; NULL otherwise */
     const tn_partial *partial;     /* of a part of a step or tensor of the layer's program; NULL otherwise */
     uint32_t fused_count;
@@ -222,6 +251,13 @@ typedef enum tn_array_part {
     TN_PART_PREDICTED,
     TN_PART_WINDOWS, /* of pictures, and their gradient */
     TN_PART_WINDOWS_GRADIENT,
+    TN_PART_GATES_GRADIENT, /* of a mixture of experts */
+    TN_PART_TAPS,           /* of a causal convolution, features x taps */
+    TN_PART_DECAY,          /* of a scan, features x states: log(-a) */
+    TN_PART_STATES,
+    TN_PART_STEP_GRADIENT,
+    TN_PART_WRITE_GRADIENT,
+    TN_PART_READ_GRADIENT,
     TN_ARRAY_PARTS
 } tn_array_part;
 extern const char *const tn_array_part_names[]; /* "core", "weight" ...; for people alone */

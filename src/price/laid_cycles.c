@@ -265,24 +265,31 @@ static tn_status lay_passes(laid_operation *timing) {
     return TN_OK;
 }
 
-/* Rows are copied, or added, one by one, and of windows pixel by pixel; a scatter of which every row goes to its own copies
+/* Rows are copied, or added, one by one, and of windows pixel by pixel, those of an expert as its pass says; a scatter of which every row goes to its own copies
  * them all at once. */
 static tn_status lay_rows(laid_operation *timing) {
     const tn_operation *operation = timing->operation;
     const bool by_row = tn_moves_by_row(timing->workload->step, operation);
     const uint64_t features = operation->window ? tn_window_features(operation) : operation->columns,
                    moves = operation->rows * (operation->columns / features);
+    const bool routed = tn_operation_rows[operation->kind].shape == TN_SHAPE_ROUTED,
+               adds =
+                   by_row && (operation->kind == TN_OP_SCATTER ||
+                              operation->kind == TN_OP_DISPATCH_GRADIENT || operation->kind == TN_OP_COMBINE);
     tn_vector_blocks blocks = {by_row ? 1 : operation->rows, features, {1, 1}, {1, 1}};
     for (int last = 0; last < 2; last++) {
         uint64_t columns = extent_of(features, timing->build->vector, last);
         blocks.phases[last] = block_cycles(timing, operation->reads[0], 1, columns);
         blocks.write_phases[last] = block_cycles(timing, operation->writes[0], 1, columns);
-        if (by_row && operation->kind == TN_OP_SCATTER) /* reads what it adds to */
+        if (adds) /* reads what it adds to */
             blocks.phases[last] = tn_greatest(blocks.phases[last], blocks.write_phases[last]);
     }
     TN_TRY(add_clear(timing));
     return add_pass(timing, by_row ? moves : 1,
-                    by_row && operation->kind == TN_OP_SCATTER ? TN_OP_ADD : TN_OP_LOOKUP, 0, &blocks);
+                    routed ? operation->kind
+                    : adds ? TN_OP_ADD
+                           : TN_OP_LOOKUP,
+                    0, &blocks);
 }
 
 /* ---- updates ---- */
@@ -382,8 +389,10 @@ static tn_status lay_operation(laid_operation *timing) {
         return lay_part_pass(timing, operation->reads[0], operation->reads[1]);
     if (operation->program_step) return lay_program_product(timing);
     if (tn_operation_is_update(operation)) return lay_update(timing);
-    return operation->kind == TN_OP_LOOKUP || operation->kind == TN_OP_SCATTER ? lay_rows(timing)
-                                                                               : lay_class(timing);
+    const tn_operation_shape shape = tn_operation_rows[operation->kind].shape;
+    return shape == TN_SHAPE_LOOKUP || shape == TN_SHAPE_SCATTER || shape == TN_SHAPE_ROUTED
+               ? lay_rows(timing)
+               : lay_class(timing);
 }
 
 tn_status tn_laid_cycles(tn_workload *workload, const tn_plan *plan, const tn_build *build,

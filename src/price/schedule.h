@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TN_TASK_RESOURCES_MOST = 10 };
+enum { TN_TASK_RESOURCES_MOST = 18 }; /* ports of all reads and writes of an operation, kernel and stream */
 
 typedef struct tn_task {
     uint32_t work; /* its cycles are cycles[work] */

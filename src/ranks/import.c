@@ -342,7 +342,6 @@ tn_status tn_import_model(tn_arrays *arrays, const char *path, const tn_import_o
                                 "a configuration alone: arrays are named and shaped as models of type "
                                 "%s have them, and hold no values",
                                 importer.config.type));
-    const bool experts = importer.family->grouped && importer.role[TN_TENSOR_GATE].experts > 1;
-    TN_TRY(experts ? tn_import_experts(&importer, out) : tn_import_layers(&importer, out));
+    TN_TRY(tn_import_layers(&importer, out));
     return out->status == TN_OK ? TN_OK : tn_fail(error, out->status, "no memory for the model file");
 }

@@ -41,7 +41,6 @@ enum { TN_IMPORT_NOTES = 16 };
 
 typedef struct tn_import {
     const char *family; /* of ranks/tensor_names.h */
-    bool is_language_model;
     uint64_t layers, hidden, vocabulary, heads;
     size_t arrays, recognised, notes;
     tn_imported_array *array;

@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What `tenfold finetune` counts of a family with grouped queries and a gated feed-forward: a mapping of its model file, or,
- * where tokens are sent to experts, a file of its own. */
+/* What `tenfold finetune` counts of a family with grouped queries and a gated feed-forward: a mapping of its model file. */
 
 /* Of one layer. */
 static uint64_t find_biases(const tn_importer *importer) {
@@ -80,39 +79,22 @@ static void import_put_language(const tn_importer *importer, const tn_grouped_si
         i, i, i, i);
 }
 
-/* What the counts of a language model have no place for. */
-static tn_status note_others(tn_importer *importer, const tn_grouped_sizes *grouped, uint64_t *active) {
-    static const tn_tensor_role feed[] = {TN_TENSOR_GATE, TN_TENSOR_WIDEN, TN_TENSOR_NARROW};
-    uint64_t left = 0;
-    for (int i = 0; i < 3; i++)
-        left += importer->role[feed[i]].biases * importer->role[feed[i]].bias_elements;
-    if (left) TN_TRY(tn_importer_note(importer, "biases of the feed-forward layers are left out"));
-    if (importer->role[TN_TENSOR_CLASSIFIER].info) {
-        left += tn_importer_elements(importer, TN_TENSOR_CLASSIFIER);
-        TN_TRY(tn_importer_note(importer, "the classifier on the last token is left out"));
-    }
-    importer->out->left_out += left;
+/* Of a mixture of experts: how many of them a token is sent to, and what layers of experts have no place for. */
+static tn_status note_experts(tn_importer *importer, const tn_grouped_sizes *grouped, uint64_t *active) {
     *active = importer->config.size[TN_CONFIG_ACTIVE] ? importer->config.size[TN_CONFIG_ACTIVE] : 2;
     if (*active > grouped->experts) *active = grouped->experts;
-    if (importer->config.size[TN_CONFIG_ACTIVE] == 0)
+    if (importer->config.size[TN_CONFIG_ACTIVE] == 0 && grouped->experts > 1)
         TN_TRY(tn_importer_note(importer,
                                 "how many experts a token is sent to is not in the checkpoint: %" PRIu64
                                 " are taken; give --config",
                                 *active));
-    return tn_importer_note(
-        importer, "tokens that are sent to experts are in no layer of a training step: this is a language "
-                  "model, for `tenfold finetune`");
-}
-
-tn_status tn_import_experts(tn_importer *importer, tn_buffer *out) {
-    tn_grouped_sizes grouped;
-    uint64_t active;
-    TN_TRY(import_grouped(importer, &grouped));
-    TN_TRY(note_others(importer, &grouped, &active));
-    importer->out->is_language_model = true;
-    tn_importer_begin(importer, out);
-    import_put_language(importer, &grouped, active, "", out);
-    return TN_OK;
+    if (grouped->experts < 2) return TN_OK;
+    if (importer->role[TN_TENSOR_ROUTER].biases) {
+        importer->out->left_out +=
+            importer->role[TN_TENSOR_ROUTER].biases * importer->role[TN_TENSOR_ROUTER].bias_elements;
+        TN_TRY(tn_importer_note(importer, "biases of the routers are left out"));
+    }
+    return tn_importer_note(importer, "experts are priced at an even load (capacity: 1)");
 }
 
 typedef struct {
@@ -122,11 +104,16 @@ typedef struct {
     bool language;            /* the output projection is there */
     bool of_example;          /* the classifier takes the first token alone */
     tn_grouped_sizes grouped; /* of a family with grouped queries */
+    uint64_t active;          /* experts that a token is sent to */
     const char *activation;
 } writer;
 
 static bool has(const writer *w, tn_tensor_role role) {
     return w->importer->role[role].info != NULL;
+}
+
+static bool has_experts(const writer *w) {
+    return w->importer->family->grouped && w->grouped.experts > 1;
 }
 
 /* ---- what is checked before a line is written ---- */
@@ -250,6 +237,7 @@ static uint64_t missing_shifts(const writer *w) {
 static tn_status note_grouped(writer *w) {
     tn_importer *importer = w->importer;
     if (!importer->family->grouped) return TN_OK;
+    TN_TRY(note_experts(importer, &w->grouped, &w->active));
     if (has(w, TN_TENSOR_CLASSIFIER))
         TN_TRY(tn_importer_note(
             importer, "the classifier takes the first token, which under a causal mask sees itself alone: it "
@@ -336,6 +324,13 @@ static void put_grouped_layers(writer *w) {
     tn_model_text_linear(text, "output", h, wide, bias_of(w, TN_TENSOR_OUTPUT), NULL, NULL);
     tn_model_text_residual(text, "attention-residual", "entry", "output");
     tn_model_text_layer(text, "feed-norm", "rms-norm", NULL);
+    if (has_experts(w)) {
+        tn_model_text_experts(text, "experts",
+                              &(tn_model_text_moe){w->grouped.experts, w->active, inner, h, w->activation,
+                                                   bias_of(w, TN_TENSOR_NARROW)});
+        tn_model_text_residual(text, "feed-residual", "attention-residual", "experts");
+        return;
+    }
     tn_model_text_linear(text, "gate", inner, h, bias_of(w, TN_TENSOR_GATE), "feed-norm", NULL);
     tn_model_text_layer(text, "activation", w->activation, NULL);
     tn_model_text_linear(text, "widen", inner, h, bias_of(w, TN_TENSOR_WIDEN), "feed-norm", NULL);
@@ -408,11 +403,40 @@ static void map(writer *w, const char *layer, tn_tensor_role role, const char *m
     if (has(w, role)) tn_model_text_map(&w->text, layer, w->importer->role[role].pattern, more);
 }
 
+/* The pattern of a role with the number of another expert, which stands behind "experts.". */
+static void map_expert(writer *w, const char *layer, tn_tensor_role role, uint64_t expert) {
+    static const char marker[] = "experts.";
+    const char *pattern = w->importer->role[role].pattern, *start = strstr(pattern, marker);
+    char tensor[1024];
+    if (!start) return;
+    start += sizeof marker - 1;
+    snprintf(tensor, sizeof tensor, "%.*s%" PRIu64 "%s", (int)(start - pattern), pattern, expert,
+             start + strspn(start, "0123456789"));
+    tn_model_text_map(&w->text, layer, tensor, "");
+}
+
+static void map_experts(writer *w, const char *block) {
+    static const struct {
+        tn_tensor_role role;
+        const char *part;
+    } matrices[] = {{TN_TENSOR_WIDEN, "up"}, {TN_TENSOR_GATE, "gate"}, {TN_TENSOR_NARROW, "down"}};
+    char layer[96];
+    snprintf(layer, sizeof layer, "%s{i}.experts.router", block);
+    map(w, layer, TN_TENSOR_ROUTER, "");
+    for (uint64_t e = 0; e < w->grouped.experts; e++)
+        for (size_t k = 0; k < sizeof matrices / sizeof *matrices; k++) {
+            snprintf(layer, sizeof layer, "%s{i}.experts.expert%" PRIu64 "-%s", block, e + 1,
+                     matrices[k].part);
+            map_expert(w, layer, matrices[k].role, e);
+        }
+}
+
 /* The matrices of the layers that repeat. */
 static void map_block(writer *w) {
     static const tn_tensor_role matrices[] = {TN_TENSOR_QUERY,  TN_TENSOR_KEY,  TN_TENSOR_VALUE,
                                               TN_TENSOR_OUTPUT, TN_TENSOR_GATE, TN_TENSOR_WIDEN,
                                               TN_TENSOR_NARROW};
+    enum { FEED_FORWARD = 4 }; /* the first of them that an expert has of its own */
     static const tn_tensor_role parts[] = {TN_TENSOR_QUERY, TN_TENSOR_KEY, TN_TENSOR_VALUE};
     const char *block = tn_importer_block(w->importer);
     char layer[64], more[128];
@@ -422,7 +446,9 @@ static void map_block(writer *w) {
                  w->importer->family->input_rows ? "columns" : "rows", k * w->hidden, w->hidden);
         map(w, layer, TN_TENSOR_FUSED, more);
     }
+    if (has_experts(w)) map_experts(w, block);
     for (size_t k = 0; k < sizeof matrices / sizeof *matrices; k++) {
+        if (has_experts(w) && k >= FEED_FORWARD) break;
         snprintf(layer, sizeof layer, "%s{i}.%s", block, tn_tensor_layer(matrices[k]));
         map(w, layer, matrices[k], "");
     }
@@ -454,7 +480,7 @@ static tn_status put_file(writer *w, tn_buffer *out) {
                      w->sequence);
     if (importer->family->grouped) {
         tn_buffer_text(out, "# as `tenfold finetune` counts and prices it\nlanguage_model:\n");
-        import_put_language(importer, &w->grouped, 1, "  ", out);
+        import_put_language(importer, &w->grouped, has_experts(w) ? w->active : 1, "  ", out);
         tn_buffer_text(out, "\n");
     }
     put_entry(w);

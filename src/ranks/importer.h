@@ -56,7 +56,6 @@ typedef struct tn_grouped_sizes {
 
 /* import_model.c: checks what the kind of model needs and appends the file. */
 tn_status tn_import_layers(tn_importer *importer, tn_buffer *out);
-tn_status tn_import_experts(tn_importer *importer, tn_buffer *out);
 
 /* Of the layers that repeat: "encoder" or, of a family with grouped queries, "decoder". */
 const char *tn_importer_block(const tn_importer *importer);

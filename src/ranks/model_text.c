@@ -155,6 +155,22 @@ void tn_model_text_rotary(tn_model_text *text, const char *name, uint64_t heads,
     end(text, input);
 }
 
+void tn_model_text_experts(tn_model_text *text, const char *name, const tn_model_text_moe *moe) {
+    begin(text, name, "moe");
+    tn_buffer_format(&text->layers,
+                     ", experts: %" PRIu64 ", top: %" PRIu64 ", hidden: %" PRIu64
+                     ", gated: true, activation: %s, capacity: 1",
+                     moe->experts, moe->top, moe->hidden, moe->activation);
+    if (has_weight(text, moe->hidden, moe->width, false))
+        tn_buffer_format(&text->layers,
+                         ", up: matrix%" PRIu64 "x%" PRIu64 ", gate: matrix%" PRIu64 "x%" PRIu64, moe->hidden,
+                         moe->width, moe->hidden, moe->width);
+    if (has_weight(text, moe->width, moe->hidden, false))
+        tn_buffer_format(&text->layers, ", down: matrix%" PRIu64 "x%" PRIu64, moe->width, moe->hidden);
+    if (!moe->bias) tn_buffer_text(&text->layers, ", bias: false");
+    end(text, NULL);
+}
+
 void tn_model_text_pair(tn_model_text *text, const char *name, const char *kind, const char *a,
                         const char *b) {
     begin(text, name, kind);

@@ -58,6 +58,13 @@ typedef struct tn_model_text_window {
 } tn_model_text_window;
 void tn_model_text_conv(tn_model_text *text, const char *name, uint64_t m, uint64_t n,
                         const tn_model_text_window *window, bool bias, const char *input);
+/* A mixture of gated experts at an even load, `width` features in and out. */
+typedef struct tn_model_text_moe {
+    uint64_t experts, top, hidden, width;
+    const char *activation;
+    bool bias;
+} tn_model_text_moe;
+void tn_model_text_experts(tn_model_text *text, const char *name, const tn_model_text_moe *moe);
 /* Kind residual or multiply. */
 void tn_model_text_pair(tn_model_text *text, const char *name, const char *kind, const char *a,
                         const char *b);

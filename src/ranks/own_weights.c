@@ -272,12 +272,73 @@ static tn_status repeated_name(const writer *w, const char *block, const char *l
     return TN_OK;
 }
 
+/* Keys of composites (model/composite.h) that name weights of inner layers: those called `inner`, or `inner` with the numbers of
+ * experts from 1 on. */
+static const struct {
+    const char *key, *inner[2];
+} composite_keys[] = {{"up", {"expert%zu-up"}},
+                      {"gate", {"expert%zu-gate"}},
+                      {"down", {"expert%zu-down"}},
+                      {"in", {"in", "gate"}},
+                      {"out", {"out"}}};
+
+/* Appends the name of an inner layer of one repetition (from 1; block NULL: of none); *found: there is such a layer. */
+static tn_status add_inner(const writer *w, const char *outer, const char *inner, size_t expert,
+                           tn_yaml *list, bool *found) {
+    const char *full, *own = inner;
+    const char *number = strstr(inner, "%zu");
+    if (number)
+        TN_TRY(tn_arena_format(w->arena, &own, w->error, "%.*s%zu%s", (int)(number - inner), inner, expert,
+                               number + 3));
+    TN_TRY(tn_arena_format(w->arena, &full, w->error, "%s.%s", outer, own));
+    size_t place = find_layer(w->model, full);
+    *found = place < tn_model_layers(w->model) && w->name[place];
+    return *found ? new_text(w, w->name[place], &list->item[list->count++]) : TN_OK;
+}
+
+/* The names behind one key of a composite, repetition by repetition; one alone where they are equal. */
+static tn_status composite_names(const writer *w, const char *block, const char *layer, size_t key,
+                                 tn_yaml **node) {
+    tn_yaml *list;
+    bool equal = true;
+    TN_TRY(new_node(w, TN_YAML_SEQUENCE, tn_model_layers(w->model), &list));
+    for (size_t repetition = 1, before = SIZE_MAX; before != list->count; repetition++) {
+        const char *outer = layer;
+        bool found = true;
+        before = list->count;
+        if (block) TN_TRY(tn_arena_format(w->arena, &outer, w->error, "%s%zu.%s", block, repetition, layer));
+        for (int i = 0; i < 2 && composite_keys[key].inner[i]; i++) {
+            const bool numbered = strchr(composite_keys[key].inner[i], '%') != NULL;
+            for (size_t e = 1; found; e++) {
+                TN_TRY(add_inner(w, outer, composite_keys[key].inner[i], e, list, &found));
+                if (!numbered) break;
+            }
+        }
+        if (!block) break;
+    }
+    for (size_t i = 1; i < list->count; i++) equal &= strcmp(list->item[i]->text, list->item[0]->text) == 0;
+    *node = equal ? list->item[0] : list;
+    return TN_OK;
+}
+
+static tn_status rename_composite(const writer *w, const tn_yaml *layer, const char *block,
+                                  tn_yaml **renamed) {
+    const char *name = tn_yaml_get(layer, "name")->text;
+    for (size_t k = 0; k < sizeof composite_keys / sizeof *composite_keys; k++) {
+        tn_yaml *names;
+        if (!tn_yaml_get(layer, composite_keys[k].key)) continue;
+        TN_TRY(composite_names(w, block, name, k, &names));
+        TN_TRY(replace(w, *renamed, composite_keys[k].key, names, renamed));
+    }
+    return TN_OK;
+}
+
 /* A layer with its weight renamed; `block` NULL: not in one. */
 static tn_status rename_layer(const writer *w, const tn_yaml *layer, const char *block, tn_yaml **renamed) {
     const char *name = tn_yaml_get(layer, "name")->text;
     tn_yaml *weight;
     *renamed = (tn_yaml *)layer;
-    if (!tn_yaml_get(layer, "weight")) return TN_OK;
+    if (!tn_yaml_get(layer, "weight")) return rename_composite(w, layer, block, renamed);
     if (block)
         TN_TRY(repeated_name(w, block, name, &weight));
     else

@@ -1,5 +1,6 @@
 #include "roofline/step.h"
 
+#include "model/operation.h"
 #include "text/csv.h"
 
 #include <math.h>
@@ -10,10 +11,28 @@ typedef struct {
     const tn_roofline_law *law;
     const char *precision;
     double element_bytes;
+    const tn_step *step;
 } pricing;
 
-static double elements_moved(const tn_operation *o) {
+/* Of experts and of sequences, whose operands are of different sizes, each array once: an expert's rows of a matrix of tokens. */
+static bool has_own_sizes(const tn_operation *o) {
+    const tn_operation_shape shape = tn_operation_rows[o->kind].shape;
+    return shape == TN_SHAPE_ROUTED || shape == TN_SHAPE_SEQUENCE;
+}
+
+static double sized_elements_moved(const tn_step *step, const tn_operation *o) {
+    const double most = o->routing ? (double)o->rows * (double)o->columns : INFINITY;
+    double elements = 0;
+    for (uint32_t i = 0; i < o->read_count; i++)
+        elements += fmin((double)step->array[o->reads[i]].elements, most);
+    for (uint32_t i = 0; i < o->write_count; i++)
+        elements += fmin((double)step->array[o->writes[i]].elements, most);
+    return elements;
+}
+
+static double elements_moved(const tn_step *step, const tn_operation *o) {
     double batch = (double)o->batch, rows = (double)o->rows, columns = (double)o->columns;
+    if (has_own_sizes(o)) return sized_elements_moved(step, o);
     if (o->kind == TN_OP_PRODUCT) {
         double reduction = (double)o->reduction;
         return batch * (rows * reduction + reduction * columns + rows * columns);
@@ -24,7 +43,7 @@ static double elements_moved(const tn_operation *o) {
 static tn_status price(const pricing *p, const tn_operation *o, tn_roofline_kernel *kernel, tn_error *error) {
     *kernel = (tn_roofline_kernel){.kind = o->kind, .flops = (double)o->flops};
     kernel->product = (tn_roofline_product){o->batch, o->rows, o->columns, o->reduction};
-    kernel->bytes = p->element_bytes * elements_moved(o);
+    kernel->bytes = p->element_bytes * elements_moved(p->step, o);
     if (o->kind == TN_OP_PRODUCT)
         return tn_roofline_predict(p->roofline, p->precision, TN_TIME_GRAPH, &kernel->product, &kernel->us,
                                    error);
@@ -40,7 +59,7 @@ static bool same(const tn_roofline_kernel *kernel, const tn_operation *o, double
 }
 
 static tn_status add(const pricing *p, const tn_operation *o, tn_roofline_step *step, tn_error *error) {
-    double bytes = p->element_bytes * elements_moved(o);
+    double bytes = p->element_bytes * elements_moved(p->step, o);
     size_t index = 0;
     while (index < step->kernels && !same(&step->kernel[index], o, bytes)) index++;
     if (index == step->kernels) {
@@ -98,8 +117,10 @@ static void add_launches(const tn_roofline *r, uint64_t given, tn_roofline_step 
 tn_status tn_roofline_step_predict(const tn_roofline *roofline, const tn_step *step, uint64_t launches,
                                    tn_arena *arena, tn_roofline_step *predicted, tn_error *error) {
     tn_roofline_step made = {0};
-    pricing p = {
-        .roofline = roofline, .precision = step->precision, .element_bytes = (double)step->element_bytes};
+    pricing p = {.roofline = roofline,
+                 .precision = step->precision,
+                 .element_bytes = (double)step->element_bytes,
+                 .step = step};
     const tn_roofline_precision *known;
     TN_TRY(tn_roofline_precision_find(roofline, p.precision, &known, error));
     TN_TRY(tn_roofline_law_find(roofline, p.precision, TN_TIME_GRAPH, &p.law, error));

@@ -153,14 +153,14 @@ static bool take_up(const tn_step *step, bool activations, tn_operation *product
     if (operation->rows * operation->columns != step->array[result].elements) return false;
     if (is_activation(operation->kind)) {
         if (!activations || operation->reads[0] != result) return false;
-    } else if (!find_added(operation, result, &added) || product->read_count == TN_OPERATION_READS ||
+    } else if (!find_added(operation, result, &added) || product->read_count == TN_PRODUCT_READS ||
                !measure_added(step, product, operation, added, fused)) {
         return false;
     } else {
         fused->read = product->read_count;
     }
     fused->keeps = made != result && is_read_later(later, count, result);
-    if (fused->keeps && product->write_count == TN_OPERATION_WRITES) return false;
+    if (fused->keeps && product->write_count == TN_PRODUCT_WRITES) return false;
     if (fused->keeps) product->writes[product->write_count++] = result;
     if (fused->read != UINT32_MAX) product->reads[product->read_count++] = added;
     product->writes[0] = made;

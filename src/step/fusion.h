@@ -5,8 +5,8 @@
  * program which makes the layer's output, and the operation goes over that output element by element: GELU, tanh or ReLU
  * of it, or its sum with a bias or with an array of its shape. What it takes is then no array of the step any more,
  * unless a later operation reads it (GELU's input in the backward phase): then the product writes both. A product takes
- * up one operation after the other, as long as it reads at most TN_OPERATION_READS arrays and writes at most
- * TN_OPERATION_WRITES. Look-ups in cores take nothing up: their products are done token by token.
+ * up one operation after the other, as long as it reads at most TN_PRODUCT_READS arrays and writes at most
+ * TN_PRODUCT_WRITES. Look-ups in cores take nothing up: their products are done token by token.
  *
  * Every value stays what it was, bit by bit: the same operations, of the same numbers, in the same order. Unlike the
  * transformations of a model (step/transformation.h) it is a choice of hardware (build.fusion).

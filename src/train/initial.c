@@ -31,9 +31,9 @@ static tn_status deviation_of(const tn_trainer *t, const tn_train_settings *sett
     bool positions = p->is_table && !layer->weight;
     *deviation = 0;
     if (positions) *deviation = settings->positions_deviation;
-    if (positions || p->axes < 2) return TN_OK;
-    uint64_t columns;
-    TN_TRY(tn_weight_columns(layer->weight, &columns, error));
+    if (positions || p->axes < 2 || p->is_decay) return TN_OK;
+    uint64_t columns = p->shape[1]; /* of a causal convolution: its taps */
+    if (layer->weight) TN_TRY(tn_weight_columns(layer->weight, &columns, error));
     double whole = settings->matrix_deviation > 0 ? settings->matrix_deviation : 1 / sqrt((double)columns);
     if (p->is_table) whole = settings->table_deviation;
     *deviation = whole;
@@ -45,6 +45,12 @@ static tn_status deviation_of(const tn_trainer *t, const tn_train_settings *sett
     TN_TRY(status);
     *deviation = pow(whole * whole / terms, 0.5 / (double)tn_weight_cores(layer->weight));
     return TN_OK;
+}
+
+/* The value of a parameter that is not drawn. States of a scan decay at the rates 1, 2, 3 ... (Gu et al., On the parameterization
+ * and initialization of diagonal state space models, NeurIPS 2022, S4D-Real). */
+static double constant_of(const tn_train_parameter *p, uint64_t k) {
+    return p->is_decay ? log((double)(k % p->shape[1] + 1)) : p->is_scale ? 1 : 0;
 }
 
 /* Hidden units begin with inputs of order one: those are sums over up to `sequence` tokens. The outputs begin with zeros, so that nothing
@@ -79,7 +85,7 @@ tn_status tn_initialise(tn_trainer *t, const tn_train_settings *settings, tn_err
         if (status != TN_OK) break;
         amplitude = sqrt(3) * deviation;
         for (uint64_t k = 0; k < p->elements; k++)
-            values[k] = deviation > 0 ? (2 * tn_splitmix_unit(&state) - 1) * amplitude : p->is_scale ? 1 : 0;
+            values[k] = deviation > 0 ? (2 * tn_splitmix_unit(&state) - 1) * amplitude : constant_of(p, k);
         t->kernels->from_double(values, p->values, p->elements);
         if (p->state) memset(p->state, 0, p->state_elements * t->kernels->bytes);
     }

@@ -47,6 +47,12 @@ typedef struct tn_rotation {
     double sign;
 } tn_rotation;
 
+/* Tokens of an example, features of each, and taps or states of a feature. */
+typedef struct tn_sequence {
+    size_t tokens, features, depth;
+} tn_sequence;
+enum { TN_STATES_MOST = 256 };
+
 /* `count` elements; b NULL: there is one operand. out may be either. */
 typedef void tn_map_kernel(void *out, const void *a, const void *b, size_t count);
 /* Sums down the columns, of rows that lie `lead` elements apart. */
@@ -84,6 +90,18 @@ typedef struct tn_kernels {
     /* Rotary positions (step/attention.c) of rows x heads x depth, the first at row `first` of examples of `positions` rows;
      * sign 1, or -1 for the gradient. */
     void (*rotate)(void *out, const void *x, const void *table, const tn_rotation *how);
+    /* Of mixtures of experts, and of sequences, example by example (train/sequence.inc). chosen[experts] is room; `slope`
+     * [experts] is that of the balance's loss. Parameters' gradients are added to. */
+    void (*route)(void *gates, const void *logits, const tn_routing *how, size_t rows, size_t valid,
+                  bool *chosen);
+    void (*route_gradient)(void *dlogits, const void *const subject[], const tn_routing *how, size_t rows,
+                           size_t valid, const double *slope);
+    void (*move_routed)(tn_operation_kind kind, void *out, const void *const subject[], const tn_routing *how,
+                        size_t tokens, size_t columns);
+    void (*causal_conv)(void *y, const void *const subject[], const tn_sequence *how);
+    void (*causal_conv_gradient)(void *const out[], const void *const subject[], const tn_sequence *how);
+    void (*scan)(void *const out[], const void *const subject[], const tn_sequence *how);
+    void (*scan_gradient)(void *const out[], const void *const subject[], const tn_sequence *how);
     /* Returns the cross-entropy of one row's logits with `label`. dz (NULL: not wanted) = weight times its
      * gradient. *best: the first greatest logit. */
     double (*cross_entropy)(void *dz, const void *z, size_t columns, size_t label, double weight,

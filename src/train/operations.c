@@ -7,6 +7,7 @@
 #include "base/guard.h"
 #include "model/graph.h"
 #include "train/answers.h"
+#include "train/experts.h"
 #include "train/selection.h"
 #include "train/trainer_state.h"
 
@@ -409,6 +410,18 @@ static void find_entropy(member *m, const tn_instruction *target) {
     tn_run_entropy(m->r, target->operation);
 }
 
+static void route(member *m, const tn_instruction *target) {
+    tn_run_route(m->r, target->operation);
+}
+
+static void move_routed(member *m, const tn_instruction *target) {
+    tn_run_routed(m->r, target->operation);
+}
+
+static void go_through_sequence(member *m, const tn_instruction *target) {
+    tn_run_sequence(m->r, target->operation);
+}
+
 static const struct {
     void (*execute)(member *m, const tn_instruction *target);
     bool is_shared; /* members take a share each, where it is worth it */
@@ -427,6 +440,9 @@ static const struct {
     [TN_SHAPE_SELECT] = {select_live, false},
     [TN_SHAPE_ENTROPY] = {find_entropy, false},
     [TN_SHAPE_MEAN] = {find_mean, false},
+    [TN_SHAPE_ROUTE] = {route, false},
+    [TN_SHAPE_ROUTED] = {move_routed, false},
+    [TN_SHAPE_SEQUENCE] = {go_through_sequence, false},
 };
 
 static void execute(member *m, const tn_instruction *target) {

@@ -6,6 +6,7 @@
 #include "model/layer_weight.h"
 #include "model/operation.h"
 #include "train/answers.h"
+#include "train/experts.h"
 #include "train/selection.h"
 #include "train/trainer_state.h"
 
@@ -285,11 +286,14 @@ static void shape_parameter(const tn_trainer *t, const tn_array *array, tn_train
         parameter->axes = tn_weight_core_shape(line->weight, array->number - 1, parameter->shape);
         return;
     }
-    bool matrix = array->part == TN_PART_WEIGHT || array->part == TN_PART_TABLE;
+    const bool of_features = array->part == TN_PART_TAPS || array->part == TN_PART_DECAY,
+               matrix = array->part == TN_PART_WEIGHT || array->part == TN_PART_TABLE || of_features;
     parameter->axes = matrix ? 2 : 1;
     parameter->shape[0] = array->elements;
     if (!matrix) return;
-    parameter->shape[1] = layer->columns ? layer->columns : layer->width;
+    parameter->shape[1] = of_features      ? array->elements / layer->width
+                          : layer->columns ? layer->columns
+                                           : layer->width;
     parameter->shape[0] = array->elements / parameter->shape[1];
 }
 
@@ -301,7 +305,8 @@ static tn_status describe_parameter(tn_trainer *t, const tn_array *array, tn_tra
                                       .is_core = array->is_core,
                                       .is_table = kind->family == TN_LAYER_EMBEDDING ||
                                                   kind->family == TN_LAYER_POSITIONS,
-                                      .is_scale = array->part == TN_PART_SCALE};
+                                      .is_scale = array->part == TN_PART_SCALE,
+                                      .is_decay = array->part == TN_PART_DECAY};
     TN_TRY(name_parameter(t, array, parameter, error));
     shape_parameter(t, array, parameter);
     return TN_OK;
@@ -439,6 +444,7 @@ static tn_status fill(tn_trainer *t, tn_error *error) {
             "write-back`, or predicted_gradients, a parameter is updated as soon as its own is there");
     TN_TRY(check_heads(t, error));
     TN_TRY(make_choices(t, error));
+    TN_TRY(tn_make_routes(t, error));
     t->zeros.layers = t->whole->lowered.step.layers;
     TN_TRY(TN_NEW(&t->arena, t->zeros.layers, &t->zeros.layer, error));
     return make_parameters(t, error);

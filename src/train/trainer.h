@@ -51,6 +51,7 @@ typedef struct tn_train_parameter {
     uint64_t elements, state_elements;
     uint32_t layer;
     bool is_core, is_table, is_scale; /* a table's whole or core; a layer norm's scale */
+    bool is_decay;                    /* of a scan's states */
     uint64_t inputs;                  /* of a predictor's hidden units; 0 otherwise */
     void *values, *state;
 } tn_train_parameter;
@@ -97,6 +98,18 @@ uint64_t tn_trainer_vocabulary(const tn_trainer *trainer);
 /* Matrices of the predictors of gradients, where the model predicts some. */
 size_t tn_trainer_predictors(const tn_trainer *trainer);
 const tn_train_parameter *tn_trainer_predictor(const tn_trainer *trainer, size_t position);
+
+/* What a router of a mixture of experts chose in the steps and passes since the counts were set to 0: tokens sent to each
+ * expert, and how many of them found no room. Padding is not counted. */
+typedef struct tn_route_counts {
+    uint32_t layer;
+    const char *name; /* "encoder1.experts.route" */
+    uint64_t experts, top;
+    uint64_t *tokens, *dropped; /* [experts] */
+} tn_route_counts;
+size_t tn_trainer_routes(const tn_trainer *trainer);
+const tn_route_counts *tn_trainer_route(const tn_trainer *trainer, size_t position);
+void tn_trainer_reset_routes(tn_trainer *trainer);
 
 /* The sorts of step that the run has (model/model.h), their names, and which one is run: TN_SORT_MEAN, the default, the
  * one that the number of steps so far gives. */

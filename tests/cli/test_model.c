@@ -372,14 +372,25 @@ static void llama(void **state) {
     }
 }
 
-/* Tokens that are sent to experts are in no layer: what is written is for fine-tuning alone. */
+/* Experts are layers, whose matrices are those of the checkpoint by name; fine-tuning counts the same. */
 static void experts(void **state) {
     (void)state;
     uint64_t elements = write_checkpoint(write_mixtral, "mixtral.safetensors", false);
     json_t *told = import("mixtral.safetensors", "mixtral.yaml");
-    assert_string_equal(json_string_value(json_object_get(told, "kind")), "language-model");
+    assert_string_equal(json_string_value(json_object_get(told, "kind")), "model");
     accounts(told, elements);
-    assert_int_equal(count(told, "parameters"), elements);
+    assert_int_equal(count(told, "dense_parameters"), elements);
+    assert_true(count(told, "parameters") < elements); /* in cores */
+    json_decref(told);
+    told = test_program_json(0, "ranks", test_in_folder("mixtral.yaml"), "--weights",
+                             test_in_folder("mixtral.safetensors"), "--budget", "60 %", "--json", NULL);
+    size_t found = 0, i;
+    const json_t *layer;
+    json_array_foreach(json_object_get(told, "layers"), i, layer) {
+        const char *name = json_string_value(json_object_get(layer, "layer"));
+        found += name && strstr(name, ".experts.expert3-gate") != NULL;
+    }
+    assert_int_equal(found, LAYERS);
     json_decref(told);
     told = test_program_json(0, "finetune", "count", test_in_folder("mixtral.yaml"), "--sequence", "8",
                              "--json", NULL);

@@ -99,6 +99,17 @@ static void flops_are_those_of_the_formulas(void **state) {
         {TN_OP_SOFTPLUS_GRADIENT, 3, 0},
         {TN_OP_MEAN, 2, 0},
         {TN_OP_MEAN_GRADIENT, 1, 0},
+        {TN_OP_ROUTE, 5, 1},
+        {TN_OP_ROUTE_GRADIENT, 14, 1},
+        {TN_OP_DISPATCH, 0, 0},
+        {TN_OP_DISPATCH_GRADIENT, 1, 0},
+        {TN_OP_COMBINE, 2, 0},
+        {TN_OP_COMBINE_GRADIENT, 1, 0},
+        {TN_OP_GATE_GRADIENT, 2, 0},
+        {TN_OP_CAUSAL_CONV, 2, 1},
+        {TN_OP_CAUSAL_CONV_GRADIENT, 4, 1},
+        {TN_OP_SCAN, 7, 3},
+        {TN_OP_SCAN_GRADIENT, 16, 8},
     };
     assert_int_equal(sizeof counted / sizeof *counted, TN_OPERATION_KINDS);
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {
@@ -151,12 +162,14 @@ static void series_are_the_longest_paths(void **state) {
 
 static void check_letter(const tn_step *step, const tn_operation *o, char letter, uint32_t array) {
     const tn_array *this_array = &step->array[array];
+    const tn_operation_row *row = &tn_operation_rows[o->kind];
     const uint64_t all = o->rows * o->columns;
     bool fits = strchr("xyde", letter) ? this_array->elements == all
                 : letter == 'b'        ? all % this_array->elements == 0
                 : letter == 'v'        ? this_array->elements == o->columns
                 : letter == 's' ? this_array->elements % o->rows == 0 && this_array->elements <= 2 * o->rows
                 : letter == 't' ? this_array->elements % (o->window ? tn_window_features(o) : o->columns) == 0
+                : letter == 'a' ? o->routing || row->shape == TN_SHAPE_SEQUENCE
                 : letter == 'c' ? this_array->role == TN_ARRAY_CONSTANT
                 : letter == 'w' ? this_array->role == TN_ARRAY_PARAMETER && this_array->elements >= all
                 : letter == 'g' ? this_array->role == TN_ARRAY_GRADIENT

@@ -164,7 +164,11 @@ static void find_consumers(const tn_step *step, uint32_t layer, bool *consumer) 
             bool trailing = array->layer == layer || consumer[array->layer];
             bool value = array->role == TN_ARRAY_ACTIVATION && is_of_forward(step, operation->reads[k]);
             bool forward = operation->phase == TN_FORWARD || operation->kind == TN_OP_CROSS_ENTROPY;
-            if (value && trailing && forward && operation->layer != layer) consumer[operation->layer] = true;
+            /* What it adds to in place passes its gradient on as it is; which rows are sent has none. */
+            bool added_to =
+                writes(operation, operation->reads[k]) || (operation->kind == TN_OP_DISPATCH && k == 1);
+            if (value && trailing && forward && !added_to && operation->layer != layer)
+                consumer[operation->layer] = true;
         }
     }
 }

@@ -136,6 +136,25 @@ const test_model test_models[] = {
      "  - {name: sum, kind: residual, input: [flat, widened]}\n"
      "  - {name: head, kind: linear, outputs: 3}\n"
      "  - {name: loss, kind: cross-entropy}\n"},
+    {"experts",
+     "kind: model\n"
+     "name: experts\n"
+     "batch: 2\n"
+     "sequence: 5\n"
+     "weights: {up: {format: tt, m: 2x4, n: 3x2, rank: 2}, whole: {format: dense}}\n"
+     "layers:\n"
+     "  - {name: embedding, kind: embedding, vocabulary: 9, width: 6}\n"
+     "  - name: decoder\n"
+     "    kind: block\n"
+     "    repeat: 2\n"
+     "    layers:\n"
+     "      - {name: mixer, kind: mamba, state: 3, taps: 2, input: entry}\n"
+     "      - {name: sum, kind: residual, input: [entry, mixer]}\n"
+     "      - {name: sparse, kind: moe, experts: 3, top: 2, hidden: 8, capacity: 1.2, up: [up, whole, up]}\n"
+     "      - {name: feed-sum, kind: residual, input: [sum, sparse]}\n"
+     "  - {name: last, kind: moe, experts: 2, top: 1, hidden: 4, gated: true, bias: false}\n"
+     "  - {name: head, kind: linear, outputs: 9, bias: false}\n"
+     "  - {name: loss, kind: cross-entropy}\n"},
 };
 
 tn_model *test_model_of(const char *text, tn_arena *arena) {

@@ -13,9 +13,10 @@ typedef struct test_model {
  *   that only layers read which pass their gradient on as it is, a loss on a tanh, momentum.
  * features: values from outside, whose layers need no input gradient; adam.
  * rectified: RMS norms, one of them on values from outside, and ReLUs; updates at write-back.
+ * experts: mixtures of experts, with a capacity and without, some of them in cores, and selective state spaces.
  * decoder: grouped-query attention under a causal mask, rotary positions, a gated feed-forward. */
 extern const test_model test_models[];
-enum { TEST_MODELS = 6 };
+enum { TEST_MODELS = 7 };
 
 /* The model of a YAML text, of `test_models` by name, or of the source tree's models/NAME.yaml with `set`
  * applied; fails the test where it can't be made. */
