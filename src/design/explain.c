@@ -88,10 +88,26 @@ static void tell_write_backs(teller *report) {
             line->operations += workload->work[i].count;
 }
 
+/* Controller and data movers of external memory, which work while anything is moved. */
+static void tell_controller(teller *report) {
+    const tn_plan *plan = report->plan;
+    if (!plan->off_chip) return;
+    tn_kernel_line *line = &report->kernel[report->out->kernels++];
+    *line = (tn_kernel_line){
+        .name = "external memory", .count = 1, .used = tn_plan_controller(plan, report->workload->device)};
+    for (uint32_t i = 0; i < report->workload->step->operations; i++) {
+        if (plan->transfer[i].operands == 0) continue;
+        line->operations++;
+        line->busy_cycles += report->workload->time[i].finish - report->workload->time[i].start;
+    }
+    if (report->out->price.cycles_per_step > 0)
+        line->utilisation = (double)line->busy_cycles / (double)report->out->price.cycles_per_step;
+}
+
 static tn_status tell_kernels(teller *report) {
     const tn_step *step = report->workload->step;
     double macs[TN_UNITS] = {0};
-    TN_TRY(TN_NEW(report->arena, TN_UNITS + 2, &report->kernel, report->error));
+    TN_TRY(TN_NEW(report->arena, TN_UNITS + 3, &report->kernel, report->error));
     for (uint32_t unit = 0; unit < TN_UNITS; unit++) report->line_of[unit] = NONE;
     for (uint32_t i = 0; i < step->operations; i++) {
         uint32_t unit = served_by(report, i), *line = &report->line_of[unit];
@@ -113,6 +129,7 @@ static tn_status tell_kernels(teller *report) {
     }
     tell_write_backs(report);
     tell_routing(report);
+    tell_controller(report);
     report->out->kernel = report->kernel;
     return TN_OK;
 }

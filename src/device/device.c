@@ -71,13 +71,43 @@ static const tn_field external_fields[] = {
            TN_WITHIN(1e-3, 1e6)),
     TN_KEY(REAL, tn_external_memory, efficiency, "share of the peak that long bursts reach", TN_DEFAULT("1"),
            TN_WITHIN(0.01, 1)),
-    TN_KEY(REAL, tn_external_memory, latency_ns, "from request to first word, ns, paid once a burst",
+    TN_KEY(REAL, tn_external_memory, latency_ns,
+           "from request to first word, ns; an operation waits so long for what it reads, and again for what "
+           "it writes",
            TN_DEFAULT("0"), TN_WITHIN(0, 1e6)),
+    TN_KEY(COUNT, tn_external_memory, burst_bytes,
+           "most bytes that one request moves, and that a kernel which goes over an array once holds of it, "
+           "twice",
+           TN_DEFAULT("4096"), TN_WITHIN(64, 1e9)),
+    TN_KEY(COUNT, tn_external_memory, access_bytes,
+           "the least that an access moves: shorter lines of a tile move as much", TN_DEFAULT("64"),
+           TN_WITHIN(1, 65536)),
+    TN_KEY(COUNT, tn_external_memory, channels,
+           "channels that the bandwidth is of, over which bursts are dealt", TN_DEFAULT("1"),
+           TN_WITHIN(1, 1024)),
+    TN_KEY(COUNT, tn_external_memory, port_bits,
+           "bits that the design takes from a channel in a cycle of its clock; 0: as many as come",
+           TN_DEFAULT("0"), TN_WITHIN(0, 65536)),
+    TN_KEY(COUNT, tn_external_memory, banks,
+           "banks of a channel, in which arrays that are moved side by side meet; 0: they never do",
+           TN_DEFAULT("0"), TN_WITHIN(0, 65536)),
+    TN_KEY(
+        REAL, tn_external_memory, row_ns,
+        "what a burst waits whose bank has a row of another array open: closing it and opening its own, ns",
+        TN_DEFAULT("0"), TN_WITHIN(0, 1e6)),
+    TN_KEY(COUNT, tn_external_memory, row_bytes, "bytes of a row of a bank; 0: rows are not counted",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1e9)),
     TN_KEY(REAL, tn_external_memory, pJ_per_bit, "energy of a bit moved, pJ", TN_DEFAULT("0"),
            TN_WITHIN(0, 1e6)),
-    TN_KEY(COUNT, tn_external_memory, burst_bytes,
-           "bytes that a kernel which goes over an array once holds of it at a time", TN_DEFAULT("4096"),
-           TN_WITHIN(64, 1e9)),
+    TN_KEY(REAL, tn_external_memory, pJ_per_row,
+           "energy of opening a row, pJ, of which each burst opens at least one", TN_DEFAULT("0"),
+           TN_WITHIN(0, 1e9)),
+    TN_KEY(COUNT, tn_external_memory, lut, "LUTs of controller and data movers, where a design uses it",
+           TN_DEFAULT("0"), TN_WITHIN(0, MOST_RESOURCE)),
+    TN_KEY(COUNT, tn_external_memory, ff, "flip-flops of them", TN_DEFAULT("0"), TN_WITHIN(0, MOST_RESOURCE)),
+    TN_KEY(REAL, tn_external_memory, rest_W,
+           "power that controller and memory draw at rest in a design that uses them, W, beside static_W",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1e4)),
     ORIGIN_FIELD(tn_external_memory),
     SOURCE_FIELD(tn_external_memory),
 };
@@ -230,8 +260,12 @@ tn_device tn_energy_extreme(const tn_device *device, bool most, tn_external_memo
     memcpy(&extreme.energy, figure, sizeof figure);
     if (extreme.external.count > 0) {
         *external = *(const tn_external_memory *)device->external.item;
-        if (external->origin == TN_UNVERIFIED)
-            external->pJ_per_bit *= most ? UNVERIFIED_FACTOR : 1.0 / UNVERIFIED_FACTOR;
+        const double factor = most ? UNVERIFIED_FACTOR : 1.0 / UNVERIFIED_FACTOR;
+        if (external->origin == TN_UNVERIFIED) {
+            external->pJ_per_bit *= factor;
+            external->pJ_per_row *= factor;
+            external->rest_W *= factor;
+        }
         extreme.external.item = external;
     }
     return extreme;
