@@ -88,20 +88,18 @@ static void tell_write_backs(teller *report) {
             line->operations += workload->work[i].count;
 }
 
-/* Controller and data movers of external memory, which work while anything is moved. */
+/* Controller and data movers of external memory; the operations that wait for them are their kernels'. */
 static void tell_controller(teller *report) {
     const tn_plan *plan = report->plan;
+    tn_kernel_line *line = &report->kernel[report->out->kernels];
     if (!plan->off_chip) return;
-    tn_kernel_line *line = &report->kernel[report->out->kernels++];
+    report->out->kernels++;
     *line = (tn_kernel_line){
         .name = "external memory", .count = 1, .used = tn_plan_controller(plan, report->workload->device)};
-    for (uint32_t i = 0; i < report->workload->step->operations; i++) {
-        if (plan->transfer[i].operands == 0) continue;
-        line->operations++;
-        line->busy_cycles += report->workload->time[i].finish - report->workload->time[i].start;
-    }
-    if (report->out->price.cycles_per_step > 0)
-        line->utilisation = (double)line->busy_cycles / (double)report->out->price.cycles_per_step;
+    for (uint32_t i = 0; i < report->workload->step->operations; i++)
+        if (plan->transfer[i].operands > 0)
+            line->busy_cycles += report->workload->time[i].finish - report->workload->time[i].start;
+    line->utilisation = (double)line->busy_cycles / (double)report->out->price.cycles_per_step;
 }
 
 static tn_status tell_kernels(teller *report) {
@@ -347,6 +345,14 @@ static uint64_t floor_of(const tn_workload *workload) {
     return has > 0 ? (uint64_t)ceil(blocks / has) : 0;
 }
 
+/* Of the time of all operations, what their kernels wait for transfers. */
+static double moving_share(const teller *report) {
+    double all = 0;
+    for (uint32_t i = 0; i < report->workload->step->operations; i++)
+        all += (double)report->workload->cycles[i];
+    return all > 0 ? (double)report->work.moving_cycles / all : 0;
+}
+
 static tn_status tell_bound(teller *report) {
     tn_explanation *out = report->out;
     const tn_waited *waited = &out->waited;
@@ -359,9 +365,10 @@ static tn_status tell_bound(teller *report) {
     if (!most || cycles == 0)
         return tn_arena_format(report->arena, &out->bound, report->error, "nothing to do");
     double share = 100 * (double)most->critical_cycles / cycles;
-    if (waited->external_cycles > 0)
-        tn_snprintf(ports, sizeof ports, "; %.0f %% of the time is behind the external memory",
-                    100 * (double)waited->external_cycles / cycles);
+    if (report->plan->off_chip)
+        tn_snprintf(ports, sizeof ports, "; operations wait %.0f %% of their time for %.100s",
+                    100 * moving_share(report),
+                    ((const tn_external_memory *)report->workload->device->external.item)->name);
     else if (waited->port_cycles > 0)
         tn_snprintf(ports, sizeof ports, "; %.0f %% of the time is behind memory ports, mostly of %.100s",
                     100 * (double)waited->port_cycles / cycles, waited->port);

@@ -205,7 +205,9 @@ static tn_status add_transfers(tn_workload *workload, const tn_plan *plan, const
         tn_transfer_cycles(external, workload->device->clock_MHz, build, &plan->transfer[i], &time);
         const uint64_t beside = tn_scaled_up(time.beside, share),
                        alone = tn_scaled_up(time.edge + time.latency, share);
-        workload->cycles[i] = tn_greatest(workload->cycles[i], beside) + alone;
+        const uint64_t waiting = (beside > workload->cycles[i] ? beside - workload->cycles[i] : 0) + alone;
+        workload->cycles[i] += waiting;
+        price->moving_cycles += waiting;
         workload->piece_cycles[i] =
             tn_greatest(workload->piece_cycles[i], tn_ceil_div(beside, blocks)) + tn_ceil_div(alone, blocks);
     }
