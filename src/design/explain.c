@@ -437,6 +437,16 @@ static void note_control(unverified_names *all) {
         note_unverified(all, true, "control", control->unverified.item[i]);
 }
 
+static void note_external(unverified_names *all) {
+    const tn_external_memory *external = all->report->workload->device->external.item;
+    char name[64];
+    if (!all->report->plan->off_chip) return;
+    note_unverified(all, external->origin == TN_UNVERIFIED, "external", external->name);
+    tn_snprintf(name, sizeof name, "external.%.50s", external->name);
+    for (size_t i = 0; i < external->unverified.count && external->origin != TN_UNVERIFIED; i++)
+        note_unverified(all, true, name, external->unverified.item[i]);
+}
+
 static void note_energy(unverified_names *all) {
     const char *energy = (const char *)&all->report->workload->device->energy;
     for (size_t i = 0; i < tn_device_energy_schema.count; i++) {
@@ -456,10 +466,7 @@ static tn_status tell_unverified(teller *report) {
     note_unverified(&all, device->memory.origin == TN_UNVERIFIED, "memory", "");
     note_control(&all);
     note_operators(&all, told);
-    if (report->plan->off_chip) {
-        const tn_external_memory *external = device->external.item;
-        note_unverified(&all, external->origin == TN_UNVERIFIED, "external", external->name);
-    }
+    note_external(&all);
     note_energy(&all);
     report->out->unverified = all.name;
     report->out->unverified_count = all.count;

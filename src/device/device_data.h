@@ -65,6 +65,7 @@ typedef struct tn_external_memory {
     uint64_t lut, ff;
     double rest_W;
     uint32_t origin;
+    tn_text_list unverified; /* keys of this memory that are not as sure as the rest */
     const char *source;
 } tn_external_memory;
 
