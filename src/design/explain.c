@@ -88,10 +88,24 @@ static void tell_write_backs(teller *report) {
             line->operations += workload->work[i].count;
 }
 
+/* Controller and data movers of external memory; the operations that wait for them are their kernels'. */
+static void tell_controller(teller *report) {
+    const tn_plan *plan = report->plan;
+    tn_kernel_line *line = &report->kernel[report->out->kernels];
+    if (!plan->off_chip) return;
+    report->out->kernels++;
+    *line = (tn_kernel_line){
+        .name = "external memory", .count = 1, .used = tn_plan_controller(plan, report->workload->device)};
+    for (uint32_t i = 0; i < report->workload->step->operations; i++)
+        if (plan->transfer[i].operands > 0)
+            line->busy_cycles += report->workload->time[i].finish - report->workload->time[i].start;
+    line->utilisation = (double)line->busy_cycles / (double)report->out->price.cycles_per_step;
+}
+
 static tn_status tell_kernels(teller *report) {
     const tn_step *step = report->workload->step;
     double macs[TN_UNITS] = {0};
-    TN_TRY(TN_NEW(report->arena, TN_UNITS + 2, &report->kernel, report->error));
+    TN_TRY(TN_NEW(report->arena, TN_UNITS + 3, &report->kernel, report->error));
     for (uint32_t unit = 0; unit < TN_UNITS; unit++) report->line_of[unit] = NONE;
     for (uint32_t i = 0; i < step->operations; i++) {
         uint32_t unit = served_by(report, i), *line = &report->line_of[unit];
@@ -113,6 +127,7 @@ static tn_status tell_kernels(teller *report) {
     }
     tell_write_backs(report);
     tell_routing(report);
+    tell_controller(report);
     report->out->kernel = report->kernel;
     return TN_OK;
 }
@@ -330,6 +345,14 @@ static uint64_t floor_of(const tn_workload *workload) {
     return has > 0 ? (uint64_t)ceil(blocks / has) : 0;
 }
 
+/* Of the time of all operations, what their kernels wait for transfers. */
+static double moving_share(const teller *report) {
+    double all = 0;
+    for (uint32_t i = 0; i < report->workload->step->operations; i++)
+        all += (double)report->workload->cycles[i];
+    return all > 0 ? (double)report->work.moving_cycles / all : 0;
+}
+
 static tn_status tell_bound(teller *report) {
     tn_explanation *out = report->out;
     const tn_waited *waited = &out->waited;
@@ -342,9 +365,10 @@ static tn_status tell_bound(teller *report) {
     if (!most || cycles == 0)
         return tn_arena_format(report->arena, &out->bound, report->error, "nothing to do");
     double share = 100 * (double)most->critical_cycles / cycles;
-    if (waited->external_cycles > 0)
-        tn_snprintf(ports, sizeof ports, "; %.0f %% of the time is behind the external memory",
-                    100 * (double)waited->external_cycles / cycles);
+    if (report->plan->off_chip)
+        tn_snprintf(ports, sizeof ports, "; operations wait %.0f %% of their time for %.100s",
+                    100 * moving_share(report),
+                    ((const tn_external_memory *)report->workload->device->external.item)->name);
     else if (waited->port_cycles > 0)
         tn_snprintf(ports, sizeof ports, "; %.0f %% of the time is behind memory ports, mostly of %.100s",
                     100 * (double)waited->port_cycles / cycles, waited->port);
@@ -413,6 +437,16 @@ static void note_control(unverified_names *all) {
         note_unverified(all, true, "control", control->unverified.item[i]);
 }
 
+static void note_external(unverified_names *all) {
+    const tn_external_memory *external = all->report->workload->device->external.item;
+    char name[64];
+    if (!all->report->plan->off_chip) return;
+    note_unverified(all, external->origin == TN_UNVERIFIED, "external", external->name);
+    tn_snprintf(name, sizeof name, "external.%.50s", external->name);
+    for (size_t i = 0; i < external->unverified.count && external->origin != TN_UNVERIFIED; i++)
+        note_unverified(all, true, name, external->unverified.item[i]);
+}
+
 static void note_energy(unverified_names *all) {
     const char *energy = (const char *)&all->report->workload->device->energy;
     for (size_t i = 0; i < tn_device_energy_schema.count; i++) {
@@ -432,10 +466,7 @@ static tn_status tell_unverified(teller *report) {
     note_unverified(&all, device->memory.origin == TN_UNVERIFIED, "memory", "");
     note_control(&all);
     note_operators(&all, told);
-    if (report->plan->off_chip) {
-        const tn_external_memory *external = device->external.item;
-        note_unverified(&all, external->origin == TN_UNVERIFIED, "external", external->name);
-    }
+    note_external(&all);
     note_energy(&all);
     report->out->unverified = all.name;
     report->out->unverified_count = all.count;

@@ -71,17 +71,51 @@ static const tn_field external_fields[] = {
            TN_WITHIN(1e-3, 1e6)),
     TN_KEY(REAL, tn_external_memory, efficiency, "share of the peak that long bursts reach", TN_DEFAULT("1"),
            TN_WITHIN(0.01, 1)),
-    TN_KEY(REAL, tn_external_memory, latency_ns, "from request to first word, ns, paid once a burst",
+    TN_KEY(REAL, tn_external_memory, latency_ns,
+           "from request to first word, ns; an operation waits so long for what it reads, and again for what "
+           "it writes",
            TN_DEFAULT("0"), TN_WITHIN(0, 1e6)),
+    TN_KEY(COUNT, tn_external_memory, burst_bytes,
+           "most bytes that one request moves, and that a kernel which goes over an array once holds of it, "
+           "twice",
+           TN_DEFAULT("4096"), TN_WITHIN(64, 1e9)),
+    TN_KEY(COUNT, tn_external_memory, access_bytes,
+           "the least that an access moves: shorter lines of a tile move as much", TN_DEFAULT("64"),
+           TN_WITHIN(1, 65536)),
+    TN_KEY(COUNT, tn_external_memory, channels,
+           "channels that the bandwidth is of, over which bursts are dealt", TN_DEFAULT("1"),
+           TN_WITHIN(1, 1024)),
+    TN_KEY(COUNT, tn_external_memory, port_bits,
+           "bits that the design takes from a channel in a cycle of its clock; 0: as many as come",
+           TN_DEFAULT("0"), TN_WITHIN(0, 65536)),
+    TN_KEY(COUNT, tn_external_memory, banks,
+           "banks of a channel, in which arrays that are moved side by side meet; 0: they never do",
+           TN_DEFAULT("0"), TN_WITHIN(0, 65536)),
+    TN_KEY(
+        REAL, tn_external_memory, row_ns,
+        "what a burst waits whose bank has a row of another array open: closing it and opening its own, ns",
+        TN_DEFAULT("0"), TN_WITHIN(0, 1e6)),
+    TN_KEY(COUNT, tn_external_memory, row_bytes, "bytes of a row of a bank; 0: rows are not counted",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1e9)),
     TN_KEY(REAL, tn_external_memory, pJ_per_bit, "energy of a bit moved, pJ", TN_DEFAULT("0"),
            TN_WITHIN(0, 1e6)),
-    TN_KEY(COUNT, tn_external_memory, burst_bytes,
-           "bytes that a kernel which goes over an array once holds of it at a time", TN_DEFAULT("4096"),
-           TN_WITHIN(64, 1e9)),
+    TN_KEY(REAL, tn_external_memory, pJ_per_row,
+           "energy of opening a row, pJ, of which each burst opens at least one", TN_DEFAULT("0"),
+           TN_WITHIN(0, 1e9)),
+    TN_KEY(COUNT, tn_external_memory, lut, "LUTs of controller and data movers, where a design uses it",
+           TN_DEFAULT("0"), TN_WITHIN(0, MOST_RESOURCE)),
+    TN_KEY(COUNT, tn_external_memory, ff, "flip-flops of them", TN_DEFAULT("0"), TN_WITHIN(0, MOST_RESOURCE)),
+    TN_KEY(REAL, tn_external_memory, rest_W,
+           "power that controller and memory draw at rest in a design that uses them, W, beside static_W",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1e4)),
     ORIGIN_FIELD(tn_external_memory),
+    TN_KEY(TEXT_LIST, tn_external_memory, unverified, "keys whose figure is not as sure as `origin` says"),
     SOURCE_FIELD(tn_external_memory),
 };
 static const tn_schema external_schema = TN_SCHEMA("device.external", tn_external_memory, external_fields);
+enum {
+    EXTERNAL_KEYS = sizeof external_fields / sizeof *external_fields - 3
+}; /* but origin, unverified, source */
 
 #define RESOURCE(name, meaning)                                                                              \
     TN_KEY(COUNT, tn_device_resources_data, name, meaning, TN_REQUIRED, TN_WITHIN(0, MOST_RESOURCE))
@@ -218,6 +252,19 @@ void tn_figure_range(const tn_sourced *figure, double *least, double *most) {
     *most = ranged ? fmax(figure->most, figure->value) : figure->value * factor;
 }
 
+static bool is_listed(const tn_text_list *list, const char *key) {
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->item[i], key) == 0) return true;
+    return false;
+}
+
+/* A figure of energy of external memory: half to twice, where it is unverified. */
+static double extreme_external(const tn_external_memory *external, const char *key, double figure,
+                               bool most) {
+    const bool sure = external->origin != TN_UNVERIFIED && !is_listed(&external->unverified, key);
+    return sure ? figure : most ? figure * UNVERIFIED_FACTOR : figure / UNVERIFIED_FACTOR;
+}
+
 tn_device tn_energy_extreme(const tn_device *device, bool most, tn_external_memory *external) {
     tn_device extreme = *device;
     tn_sourced figure[TN_ENERGY_FIGURES];
@@ -230,8 +277,9 @@ tn_device tn_energy_extreme(const tn_device *device, bool most, tn_external_memo
     memcpy(&extreme.energy, figure, sizeof figure);
     if (extreme.external.count > 0) {
         *external = *(const tn_external_memory *)device->external.item;
-        if (external->origin == TN_UNVERIFIED)
-            external->pJ_per_bit *= most ? UNVERIFIED_FACTOR : 1.0 / UNVERIFIED_FACTOR;
+        external->pJ_per_bit = extreme_external(external, "pJ_per_bit", external->pJ_per_bit, most);
+        external->pJ_per_row = extreme_external(external, "pJ_per_row", external->pJ_per_row, most);
+        external->rest_W = extreme_external(external, "rest_W", external->rest_W, most);
         extreme.external.item = external;
     }
     return extreme;
@@ -255,10 +303,8 @@ static void stretch_control(tn_device_control *control, bool most) {
                    {"vector_cycles", &control->vector_cycles},
                    {"descriptor_bits", &control->descriptor_bits}};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
-        bool unverified = control->origin == TN_UNVERIFIED;
-        for (size_t j = 0; j < control->unverified.count; j++)
-            unverified |= strcmp(control->unverified.item[j], figures[i].key) == 0;
-        if (unverified) *figures[i].figure = extreme_count(*figures[i].figure, most);
+        if (control->origin == TN_UNVERIFIED || is_listed(&control->unverified, figures[i].key))
+            *figures[i].figure = extreme_count(*figures[i].figure, most);
     }
 }
 
@@ -387,14 +433,14 @@ static tn_status take_variant(const tn_yaml *root, const char *variant, tn_posit
 
 /* Names under `unverified` are keys of the mapping. */
 static tn_status check_unverified(const tn_text_list *list, const char *mapping, const char *const *names,
-                                  const tn_yaml *tree, tn_error *error) {
+                                  const tn_yaml *tree, const tn_yaml *mapped, tn_error *error) {
     size_t count = 0;
     while (names[count]) count++;
     for (size_t i = 0; i < list->count; i++) {
         size_t known = 0;
         while (known < count && strcmp(list->item[i], names[known]) != 0) known++;
         if (known < count) continue;
-        const tn_yaml *node = tn_yaml_get(tn_yaml_get(tree, mapping), "unverified");
+        const tn_yaml *node = mapped ? tn_yaml_get(mapped, "unverified") : NULL;
         return tn_fail_at(error, TN_INPUT, node ? node->position : tree->position,
                           "\"unverified\" of device.%s names '%.100s'; it names keys such as %s or %s",
                           mapping, list->item[i], names[0], names[count - 1]);
@@ -406,8 +452,18 @@ static tn_status check_lists(const tn_device *device, const tn_yaml *tree, tn_er
     static const char *const resources[] = {"lut", "ff", "dsp", "bram18", "uram", NULL};
     static const char *const control[] = {
         "lut", "ff", "vector_lut", "vector_ff", "product_cycles", "vector_cycles", "descriptor_bits", NULL};
-    TN_TRY(check_unverified(&device->resources.unverified, "resources", resources, tree, error));
-    return check_unverified(&device->control.unverified, "control", control, tree, error);
+    const char *external[EXTERNAL_KEYS + 1] = {NULL};
+    for (size_t i = 0; i < EXTERNAL_KEYS; i++) external[i] = external_fields[i].key;
+    TN_TRY(check_unverified(&device->resources.unverified, "resources", resources, tree,
+                            tn_yaml_get(tree, "resources"), error));
+    TN_TRY(check_unverified(&device->control.unverified, "control", control, tree,
+                            tn_yaml_get(tree, "control"), error));
+    for (size_t i = 0; i < device->external.count; i++) {
+        const tn_external_memory *memory = (const tn_external_memory *)device->external.item + i;
+        TN_TRY(check_unverified(&memory->unverified, "external", external, tree,
+                                tn_yaml_get(tn_yaml_get(tree, "external"), memory->name), error));
+    }
+    return TN_OK;
 }
 
 static tn_status check_dsp_block(const tn_device *device, const tn_yaml *tree, tn_error *error) {

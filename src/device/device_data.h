@@ -51,12 +51,21 @@ typedef struct tn_operator_row {
     const char *source;
 } tn_operator_row;
 
+/* What a transfer takes follows from this in price/transfer.h. */
 typedef struct tn_external_memory {
     const char *name; /* "hbm2", "ddr4" */
     uint64_t capacity_bytes;
-    double bandwidth_GBps, efficiency, latency_ns, pJ_per_bit;
-    uint64_t burst_bytes;
+    double bandwidth_GBps, efficiency, latency_ns;
+    uint64_t burst_bytes, access_bytes;
+    uint64_t channels, port_bits; /* port_bits 0: no limit */
+    uint64_t banks;               /* of a channel; 0: no conflicts */
+    double row_ns;
+    uint64_t row_bytes; /* 0: nothing is known of rows */
+    double pJ_per_bit, pJ_per_row;
+    uint64_t lut, ff;
+    double rest_W;
     uint32_t origin;
+    tn_text_list unverified; /* keys of this memory that are not as sure as the rest */
     const char *source;
 } tn_external_memory;
 

@@ -348,69 +348,109 @@ static void choose_off_chip(maker *builder) {
                                                       8 * excess / tn_array_word_bits(builder->step, i);
 }
 
-typedef struct {
-    uint32_t array, arrays;
-    uint64_t elements;
-    use_list uses;
-} staged;
+static tn_tile_limits limits_of(const maker *builder) {
+    const uint64_t bytes = builder->step->element_bytes;
+    return (tn_tile_limits){.capacity = tn_ceil_div(builder->options->tile_bytes, bytes),
+                            .access = tn_greatest(1, tn_ceil_div(builder->options->access_bytes, bytes)),
+                            .burst = tn_greatest(1, tn_ceil_div(builder->options->burst_bytes, bytes))};
+}
 
-tn_status tn_staged_elements(const tn_step *step, const tn_operation *operation, uint32_t array,
-                             unsigned position, const tn_map_options *options, const bool *off_chip,
-                             uint64_t *elements, tn_error *error) {
-    uint64_t burst = tn_ceil_div(options->burst_bytes, step->element_bytes),
-             tile = tn_ceil_div(options->tile_bytes, step->element_bytes);
-    bool vector = operation->kind != TN_OP_PRODUCT;
-    *elements = tn_operand_elements(step, operation, array, position);
-    if (vector && tn_vector_passes(operation->kind) == 1)
-        *elements = tn_least(*elements, burst);
-    else if (vector && tile)
-        *elements = tn_least(*elements, tile > operation->columns ? tile : operation->columns);
-    tn_tiling tiling;
-    TN_TRY(tn_operation_tiling(operation, off_chip, tile, &tiling, error));
-    if (!tiling.tiles) return TN_OK;
-    /* What is read or written beside the result goes with its tiles. */
-    *elements = position < TN_PRODUCT_OPERANDS ? tiling.staged[position]
-                                               : tn_least(*elements, tiling.rows * tiling.columns);
+static bool is_tiled_alike(const maker *builder, const tn_operation *a, const tn_operation *b) {
+    const bool *off = builder->map->off_chip;
+    return b->kind == TN_OP_PRODUCT && a->batch == b->batch && a->rows == b->rows &&
+           a->columns == b->columns && a->reduction == b->reduction && off[a->reads[0]] == off[b->reads[0]] &&
+           off[a->reads[1]] == off[b->reads[1]] && off[a->writes[0]] == off[b->writes[0]];
+}
+
+/* Products of few sizes come again and again: each is tiled once. */
+static tn_status find_tilings(maker *builder) {
+    const tn_step *step = builder->step;
+    const tn_tile_limits limits = limits_of(builder);
+    uint32_t *kind, kinds = 0;
+    TN_TRY(TN_NEW(builder->arena, step->operations, &builder->map->tiling, builder->error));
+    TN_TRY(TN_NEW(builder->arena, step->operations, &kind, builder->error));
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *operation = &step->operation[i];
+        uint32_t k = 0;
+        if (operation->kind != TN_OP_PRODUCT) continue;
+        while (k < kinds && !is_tiled_alike(builder, operation, &step->operation[kind[k]])) k++;
+        if (k < kinds) {
+            builder->map->tiling[i] = builder->map->tiling[kind[k]];
+            continue;
+        }
+        TN_TRY(tn_operation_tiling(operation, builder->map->off_chip, &limits, &builder->map->tiling[i],
+                                   builder->error));
+        kind[kinds++] = i;
+    }
     return TN_OK;
 }
 
-static tn_status stage(maker *builder, staged *staging, const tn_operation *operation, uint32_t array,
-                       unsigned position) {
-    if (!builder->map->off_chip[array]) return TN_OK;
-    uint64_t elements;
-    TN_TRY(tn_staged_elements(builder->step, operation, array, position, builder->options,
-                              builder->map->off_chip, &elements, builder->error));
-    if (elements > staging->elements) {
-        staging->elements = elements;
-        staging->array = array;
+/* What is staged at a time: all, a burst where a kernel goes over it only once, or a tile. */
+static uint64_t piece_of(const maker *builder, uint32_t index, uint32_t array, unsigned position) {
+    const tn_operation *operation = &builder->step->operation[index];
+    const tn_tiling *tiling = &builder->map->tiling[index];
+    const tn_tile_limits limits = limits_of(builder);
+    const uint64_t all = tn_operand_elements(builder->step, operation, array, position);
+    if (operation->kind != TN_OP_PRODUCT) {
+        if (tn_vector_passes(operation->kind) == 1) return tn_least(all, limits.burst);
+        return limits.capacity ? tn_least(all, tn_greatest(limits.capacity, operation->columns)) : all;
     }
-    staging->arrays++;
-    return add_use(builder, &staging->uses, tn_use_of(operation, position));
+    if (!tiling->tiles) return all;
+    if (position < TN_PRODUCT_OPERANDS) return tiling->staged[position];
+    /* What is read or written beside the result goes with its tiles. */
+    return tn_least(all, tiling->rows * tiling->columns);
+}
+
+static void stage(maker *builder, uint32_t index, uint32_t array, unsigned position) {
+    const uint64_t all =
+        tn_operand_elements(builder->step, &builder->step->operation[index], array, position);
+    if (!builder->map->off_chip[array]) return;
+    tn_staged staged = {.operation = index, .array = array, .position = position};
+    staged.piece = piece_of(builder, index, array, position);
+    staged.held = staged.piece < all ? 2 * staged.piece : all;
+    builder->map->staged[builder->map->staged_count++] = staged;
+}
+
+static tn_status list_staged(maker *builder) {
+    const tn_step *step = builder->step;
+    TN_TRY(TN_NEW(builder->arena, (size_t)step->operations * (TN_OPERATION_READS + TN_OPERATION_WRITES),
+                  &builder->map->staged, builder->error));
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *operation = &step->operation[i];
+        for (uint32_t j = 0; j < operation->read_count; j++) stage(builder, i, operation->reads[j], j);
+        for (uint32_t j = 0; j < operation->write_count; j++)
+            stage(builder, i, operation->writes[j], WRITTEN);
+    }
+    return TN_OK;
 }
 
 static tn_status add_staging(maker *builder) {
     tn_map *map = builder->map;
+    bool any = false;
+    for (unsigned position = 0; position <= WRITTEN; position++) map->staging_of[position] = NONE;
+    for (uint32_t i = 0; i < builder->step->arrays; i++) any |= map->off_chip[i];
+    if (!any) return TN_OK;
+    TN_TRY(find_tilings(builder));
+    TN_TRY(list_staged(builder));
     for (unsigned position = 0; position <= WRITTEN; position++) {
-        staged staging = {0};
-        for (uint32_t i = 0; i < builder->step->operations; i++) {
-            const tn_operation *operation = &builder->step->operation[i];
-            uint32_t count = position == WRITTEN ? operation->write_count : operation->read_count;
-            for (uint32_t j = 0; j < count; j++)
-                if (position == WRITTEN)
-                    TN_TRY(stage(builder, &staging, operation, operation->writes[j], position));
-                else if (j == position)
-                    TN_TRY(stage(builder, &staging, operation, operation->reads[j], position));
+        tn_mapped staging = {.store = TN_STORE_ACTIVATIONS, .staging = true, .copies = 1};
+        use_list uses = {0};
+        uint64_t elements = 0;
+        for (uint32_t i = 0; i < map->staged_count; i++) {
+            const tn_staged *staged = &map->staged[i];
+            if (staged->position != position) continue;
+            if (staged->held > elements) {
+                elements = staged->held;
+                staging.array = staged->array;
+            }
+            staging.arrays++;
+            TN_TRY(
+                add_use(builder, &uses, tn_use_of(&builder->step->operation[staged->operation], position)));
         }
-        map->staging_of[position] = NONE;
         if (staging.arrays == 0) continue;
-        tn_mapped *memory = &map->memory[map->memories];
-        *memory = (tn_mapped){.array = staging.array,
-                              .arrays = staging.arrays,
-                              .store = TN_STORE_ACTIVATIONS,
-                              .staging = true,
-                              .copies = 2};
-        take_uses(&staging.uses, memory);
-        TN_TRY(one_extent(builder, staging.elements, memory));
+        take_uses(&uses, &staging);
+        TN_TRY(one_extent(builder, elements, &staging));
+        map->memory[map->memories] = staging;
         map->staging_of[position] = map->memories++;
     }
     return TN_OK;

@@ -5,9 +5,9 @@
  * (tensor cores apart), and activations with intermediates. Tensor cores, their gradients and their optimizer
  * state are grouped by the build in either case: a class of cores has equal sizes, equal uses and no two
  * cores of one layer, so no operation wants two arrays of a group at once. Arrays over a given size live off
- * chip; operations reach them through staging memories, two for each operand position (one is filled while
- * the other is used), which hold whole operands, or a burst where a kernel goes over its operand only once. With
- * tile_bytes they hold tiles of so many bytes (kernel/tiling.h), of a vector kernel whole rows.
+ * chip; operations reach them through staging memories, one for each operand position, which hold whole operands, or
+ * twice a piece of them (one is filled while the other is used): a burst where a kernel goes over its operand only once.
+ * With tile_bytes pieces are tiles of so many bytes (kernel/tiling.h), of a vector kernel whole rows.
  * Equal memories are merged with a count: pricing walks over some dozens of entries.
  */
 #ifndef TN_MEMORY_MAP_H
@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/public.h"
 #include "device/build.h"
+#include "kernel/tiling.h"
 #include "model/step.h"
 
 #include <stdbool.h>
@@ -73,6 +74,13 @@ typedef struct tn_mapped {
     const tn_extent *extent;
 } tn_mapped;
 
+/* An operand that reaches a kernel through the staging memory of its position. */
+typedef struct tn_staged {
+    uint32_t operation, array, position;
+    uint64_t piece,
+        held; /* elements that are staged at a time; that the staging memory holds: all, or two pieces */
+} tn_staged;
+
 typedef struct tn_map {
     uint32_t memories;
     tn_mapped *memory;
@@ -83,13 +91,17 @@ typedef struct tn_map {
     uint32_t slots, *slot_of; /* the place that arrays take one after the other; none: a place of its own */
     bool *off_chip;           /* [step->arrays] */
     uint32_t staging_of[TN_OPERATION_READS + 1]; /* memory by operand position; writes last */
+    uint32_t staged_count;
+    tn_staged *staged; /* in the order of the step */
+    tn_tiling *tiling; /* [operations]; tiles 0: on chip, or staged whole; NULL: nothing is off chip */
 } tn_map;
 
 typedef struct tn_map_options {
     tn_buffers buffers;
     uint64_t off_chip_over_bytes; /* 0: all arrays on chip */
-    uint64_t burst_bytes;         /* what a staging memory holds of an array that a kernel goes over once */
-    uint64_t tile_bytes;          /* of an operand that is staged at a time; 0: all of it */
+    uint64_t burst_bytes;         /* what is staged at a time of an array that a kernel goes over once */
+    uint64_t tile_bytes;          /* of any other operand; 0: all of it */
+    uint64_t access_bytes;        /* the least that external memory moves */
 } tn_map_options;
 
 tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_arena *arena, tn_map *map,
@@ -123,11 +135,6 @@ uint32_t tn_widest_row_log(const tn_build *build);
  * writes it): at most the whole array. */
 uint64_t tn_operand_elements(const tn_step *step, const tn_operation *operation, uint32_t array,
                              unsigned position);
-
-/* Of them what its staging memory holds: all, a burst where a kernel goes over them only once, or a tile. */
-tn_status tn_staged_elements(const tn_step *step, const tn_operation *operation, uint32_t array,
-                             unsigned position, const tn_map_options *options, const bool *off_chip,
-                             uint64_t *elements, tn_error *error);
 
 TN_PUBLIC_END
 

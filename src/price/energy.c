@@ -17,7 +17,8 @@ void tn_energy_of(const tn_device *device, const tn_activity *activity, double j
     const tn_device_energy *energy = &device->energy;
     double volts = energy->voltage_V.value * (1 - activity->lowered), square = volts * volts,
            toggle = energy->toggle.value, idle = energy->idle_toggle.value;
-    joules[TN_ENERGY_STATIC] = energy->static_W.value * (1 - activity->lowered) * activity->seconds;
+    joules[TN_ENERGY_STATIC] =
+        (energy->static_W.value * (1 - activity->lowered) + activity->off_chip_rest_W) * activity->seconds;
     joules[TN_ENERGY_KERNELS] =
         JOULE_PER_PJ * square * (toggle * activity->busy_pF + idle * activity->idle_pF);
     joules[TN_ENERGY_CLOCK] = JOULE_PER_PJ * square * activity->clock_pF * activity->cycles;
@@ -26,6 +27,6 @@ void tn_energy_of(const tn_device *device, const tn_activity *activity, double j
         JOULE_PER_PJ * (activity->access_bits[TN_STYLE_BLOCK] * energy->bram_pJ_per_bit.value +
                         activity->access_bits[TN_STYLE_ULTRA] * energy->uram_pJ_per_bit.value +
                         activity->access_bits[TN_STYLE_DISTRIBUTED] * energy->lutram_pJ_per_bit.value);
-    joules[TN_ENERGY_OFF_CHIP] = JOULE_PER_PJ * activity->off_chip_bits * activity->off_chip_pJ_per_bit;
+    joules[TN_ENERGY_OFF_CHIP] = JOULE_PER_PJ * activity->off_chip_pJ;
     joules[TN_ENERGY_REFRESH] = JOULE_PER_PJ * activity->refresh_pJ;
 }

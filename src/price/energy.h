@@ -1,11 +1,11 @@
 /* Energy of a step on an FPGA, all coefficients from the device file:
- *     static power * time
+ *     static power * time, that of external memory and its controller included where it is used
  *   + sum over kernels of C V^2 (toggle * busy cycles + idle toggle * idle cycles), C = sum of amount * pF
  *     (of LUTs and flip-flops their wires' capacitance beside their own)
  *   + the clock tree: C V^2 in every cycle for each flip-flop that it reaches
  *   + the same of the memory blocks, which always idle besides their accesses
  *   + bits read and written * energy of an access, by kind of memory
- *   + bits moved off chip * energy of a bit
+ *   + bits moved off chip * energy of a bit + rows opened there * energy of a row
  *   + refreshes of cells that lose their value: floor(lifetime / retention) for each word of an activation.
  * With a deadline (model key dvfs) the clock is cycles / deadline and the voltage falls with it, not below a least one.
  */
@@ -39,7 +39,8 @@ typedef struct tn_activity {
     double block_pF;                              /* of the memory blocks */
     double clock_pF;                              /* of the clock tree */
     double access_bits[TN_STYLE_DISTRIBUTED + 1]; /* by style; auto stays 0 */
-    double off_chip_bits, off_chip_pJ_per_bit;
+    double off_chip_pJ;                           /* of bits moved off chip and rows opened for them, */
+    double off_chip_rest_W;                       /* and at rest of what moves them */
     double refresh_pJ;
     double lowered; /* share by which the voltage is below the device's; static power falls with it */
 } tn_activity;

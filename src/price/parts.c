@@ -250,7 +250,7 @@ tn_status tn_common_price(const tn_device *device, uint64_t word_bits, const tn_
                         .store = activation ? TN_STORE_ACTIVATIONS : TN_STORE_CORES,
                         .staging = memory->staging,
                         .word_bits = memory->word_bits,
-                        .copies = memory->staging ? 2 : 1,
+                        .copies = 1,
                         .uses = demand->count,
                         .use = demand->use,
                         .extents = 1,
@@ -263,21 +263,6 @@ tn_status tn_common_price(const tn_device *device, uint64_t word_bits, const tn_
     return TN_OK;
 }
 
-static tn_status stage(const tn_parting *parting, const tn_plan *plan, uint32_t operation_at, uint32_t array,
-                       unsigned position, tn_demand *demand, bool *fits, tn_error *error) {
-    const tn_step *step = parting->workload->step;
-    const tn_operation *operation = &step->operation[operation_at];
-    uint32_t unit = parting->unit_of_operation[operation_at];
-    tn_demand *this_demand = &demand[position * (parting->units + 1) + unit];
-    uint64_t elements;
-    if (!plan->map.off_chip[array]) return TN_OK;
-    TN_TRY(tn_staged_elements(step, operation, array, position, &plan->options, plan->map.off_chip, &elements,
-                              error));
-    if (elements > this_demand->elements) this_demand->elements = elements;
-    *fits = *fits && add_use(this_demand, NULL, tn_use_of(operation, position));
-    return TN_OK;
-}
-
 tn_status tn_parting_staging(tn_parting *parting, const tn_build *build, tn_demand *demand, bool *fits,
                              tn_error *error) {
     const tn_step *step = parting->workload->step;
@@ -285,13 +270,12 @@ tn_status tn_parting_staging(tn_parting *parting, const tn_build *build, tn_dema
     *fits = true;
     memset(demand, 0, (size_t)TN_STAGINGS * (parting->units + 1) * sizeof *demand);
     TN_TRY(tn_workload_plan(parting->workload, build, &plan, error));
-    if (!plan->off_chip) return TN_OK;
-    for (uint32_t i = 0; i < step->operations; i++) {
-        const tn_operation *operation = &step->operation[i];
-        for (uint32_t j = 0; j < operation->read_count; j++)
-            TN_TRY(stage(parting, plan, i, operation->reads[j], j, demand, fits, error));
-        for (uint32_t j = 0; j < operation->write_count; j++)
-            TN_TRY(stage(parting, plan, i, operation->writes[j], TN_OPERATION_READS, demand, fits, error));
+    for (uint32_t i = 0; i < plan->map.staged_count; i++) {
+        const tn_staged *staged = &plan->map.staged[i];
+        const uint32_t unit = parting->unit_of_operation[staged->operation];
+        tn_demand *its = &demand[staged->position * (parting->units + 1) + unit];
+        its->elements = tn_greatest(its->elements, staged->held);
+        *fits = *fits && add_use(its, NULL, tn_use_of(&step->operation[staged->operation], staged->position));
     }
     return TN_OK;
 }

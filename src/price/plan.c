@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "memory/placement.h"
+#include "memory/staged.h"
 
 #include <inttypes.h>
 
@@ -27,48 +28,36 @@ static tn_status count_off_chip(const tn_workload *workload, tn_plan *plan, tn_e
     return TN_OK;
 }
 
-static uint64_t off_chip_bits(const tn_step *step, const tn_map *map, const tn_operation *operation,
-                              uint32_t array, uint32_t position) {
-    return map->off_chip[array]
-               ? tn_array_word_bits(step, array) * tn_operand_elements(step, operation, array, position)
-               : 0;
+static tn_status no_fit(tn_error *error) {
+    return tn_fail(error, TN_OVERFLOW, "the bytes moved in a step do not fit 64 bits");
 }
 
-/* Bytes that the operation moves when it is done: of a tiled product as often as its tiles are staged, of all else, also of
- * what a product reads and writes beside its operands, once. */
-static tn_status count_moved(const tn_step *step, const tn_map *map, const tn_operation *operation,
-                             const tn_tiling *tiling, uint64_t *bytes, tn_error *error) {
-    const bool tiled = tiling->tiles > 0;
-    uint64_t elements = 0, bits = 0;
-    *bytes = 0;
-    if (tiled && (!tn_tiling_moved(tiling, &elements) || !tn_mul(elements, step->element_bytes, bytes)))
-        return tn_fail(error, TN_OVERFLOW, "the bytes moved in a step do not fit 64 bits");
-    for (uint32_t j = tiled ? TN_PRODUCT_OPERANDS : 0; j < operation->read_count; j++)
-        bits += off_chip_bits(step, map, operation, operation->reads[j], j);
-    for (uint32_t j = tiled ? 1 : 0; j < operation->write_count; j++)
-        bits += off_chip_bits(step, map, operation, operation->writes[j], TN_OPERATION_READS);
-    *bytes += tn_ceil_div(bits, 8);
-    return TN_OK;
-}
-
+/* What each operation moves when it is done, and all of them in a step. */
 static tn_status list_transfers(tn_workload *workload, tn_plan *plan, tn_error *error) {
     const tn_step *step = workload->step;
-    const uint64_t tile = tn_ceil_div(plan->options.tile_bytes, step->element_bytes);
+    const tn_external_memory *external = workload->device->external.item;
     TN_TRY(count_off_chip(workload, plan, error));
     if (!plan->off_chip) return TN_OK;
     TN_TRY(TN_NEW(workload->arena, step->operations, &plan->transfer_bytes, error));
-    TN_TRY(TN_NEW(workload->arena, step->operations, &plan->tiling, error));
+    TN_TRY(TN_NEW(workload->arena, step->operations, &plan->transfer, error));
+    for (uint32_t i = 0; i < plan->map.staged_count; i++) {
+        const tn_staged *staged = &plan->map.staged[i];
+        TN_TRY(tn_transfer_add(step, external, &plan->map.tiling[staged->operation], staged,
+                               &plan->transfer[staged->operation], error));
+    }
     for (uint32_t i = 0; i < step->operations; i++) {
-        const tn_operation *operation = &step->operation[i];
-        uint64_t bytes;
-        TN_TRY(tn_operation_tiling(operation, plan->map.off_chip, tile, &plan->tiling[i], error));
-        TN_TRY(count_moved(step, &plan->map, operation, &plan->tiling[i], &bytes, error));
-        plan->transfer_bytes[i] = tn_scaled_up(bytes, workload->work[workload->work_of[i]].share);
-        if (!tn_add(plan->off_chip_bytes_per_step, plan->transfer_bytes[i], &plan->off_chip_bytes_per_step))
-            return tn_fail(error, TN_OVERFLOW, "the bytes moved in a step do not fit 64 bits");
+        const double share = workload->work[workload->work_of[i]].share;
+        const uint64_t rows = tn_scaled_up(tn_transfer_rows(external, &plan->transfer[i]), share);
+        plan->transfer_bytes[i] = tn_scaled_up(plan->transfer[i].bytes, share);
+        if (!tn_add(plan->off_chip_bytes_per_step, plan->transfer_bytes[i], &plan->off_chip_bytes_per_step) ||
+            !tn_add(plan->off_chip_rows_per_step, rows, &plan->off_chip_rows_per_step))
+            return no_fit(error);
     }
     return TN_OK;
 }
+
+static tn_status find_plan(tn_workload *workload, const tn_map_options *options, tn_plan **plan,
+                           tn_error *error);
 
 static tn_status make_plan(tn_workload *workload, const tn_map_options *options, tn_plan **plan,
                            tn_error *error) {
@@ -84,20 +73,31 @@ static tn_status make_plan(tn_workload *workload, const tn_map_options *options,
     made->next = workload->plans;
     workload->plans = made;
     *plan = made;
-    return TN_OK;
+    if (!made->off_chip) return TN_OK;
+    tn_map_options on_chip = *options;
+    on_chip.off_chip_over_bytes = on_chip.tile_bytes = 0;
+    TN_TRY(find_plan(workload, &on_chip, &made->on_chip, error));
+    return TN_NEW(arena, made->map.memories, &made->staged_laid.memory, error);
+}
+
+static tn_status find_plan(tn_workload *workload, const tn_map_options *options, tn_plan **plan,
+                           tn_error *error) {
+    for (*plan = workload->plans; *plan; *plan = (*plan)->next)
+        if ((*plan)->options.buffers == options->buffers &&
+            (*plan)->options.off_chip_over_bytes == options->off_chip_over_bytes &&
+            (*plan)->options.tile_bytes == options->tile_bytes)
+            return TN_OK;
+    return make_plan(workload, options, plan, error);
 }
 
 tn_status tn_workload_plan(tn_workload *workload, const tn_build *build, tn_plan **plan, tn_error *error) {
-    const tn_external_memory *external = workload->device->external.item;
-    const tn_map_options options = {(tn_buffers)build->buffers, build->off_chip_over_bytes,
-                                    workload->device->external.count ? external->burst_bytes : 0,
-                                    build->off_chip_over_bytes ? build->off_chip_tile_bytes : 0};
-    for (*plan = workload->plans; *plan; *plan = (*plan)->next)
-        if ((*plan)->options.buffers == options.buffers &&
-            (*plan)->options.off_chip_over_bytes == options.off_chip_over_bytes &&
-            (*plan)->options.tile_bytes == options.tile_bytes)
-            return TN_OK;
-    return make_plan(workload, &options, plan, error);
+    const tn_external_memory none = {0}, *external = workload->device->external.count
+                                                         ? workload->device->external.item
+                                                         : &none;
+    const tn_map_options options = {
+        (tn_buffers)build->buffers, build->off_chip_over_bytes, external->burst_bytes,
+        build->off_chip_over_bytes ? build->off_chip_tile_bytes : 0, external->access_bytes};
+    return find_plan(workload, &options, plan, error);
 }
 
 tn_status tn_plan_tasks(tn_workload *workload, tn_plan *plan, tn_error *error) {
@@ -128,6 +128,13 @@ static tn_status make_layouts(tn_workload *workload, tn_plan *plan, tn_error *er
 tn_status tn_plan_lay(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_error *error) {
     plan->laid = NULL;
     if (is_ideal(build)) return TN_OK;
+    if (plan->on_chip) {
+        TN_TRY(tn_plan_lay(workload, plan->on_chip, build, error));
+        TN_TRY(tn_staged_lay(workload->step, &plan->map, &plan->on_chip->map, plan->on_chip->laid,
+                             &plan->staged_laid, error));
+        plan->laid = &plan->staged_laid;
+        return TN_OK;
+    }
     TN_TRY(make_layouts(workload, plan, error));
     return tn_laid_find(plan->layouts, build, &plan->laid, error);
 }
@@ -136,8 +143,14 @@ tn_status tn_plan_rows(tn_workload *workload, tn_plan *plan, const tn_build *bui
                        tn_error *error) {
     *number = 0;
     if (is_ideal(build) || build->layouts != TN_LAID_BOUND) return TN_OK;
+    if (plan->on_chip) return tn_plan_rows(workload, plan->on_chip, build, number, error);
     TN_TRY(make_layouts(workload, plan, error));
     return tn_laid_rows(plan->layouts, build, number, error);
+}
+
+tn_resources tn_plan_controller(const tn_plan *plan, const tn_device *device) {
+    const tn_external_memory *external = device->external.item;
+    return plan->off_chip ? (tn_resources){.lut = external->lut, .ff = external->ff} : (tn_resources){0};
 }
 
 static tn_status search_places(tn_workload *workload, tn_plan *plan, const tn_build *build,
@@ -145,6 +158,7 @@ static tn_status search_places(tn_workload *workload, tn_plan *plan, const tn_bu
     const tn_device *device = workload->device;
     const tn_resources has = tn_device_resources(device);
     uint64_t descriptors = workload->descriptor_bram18; /* which are in block RAM, whatever else is */
+    kernel_lut += tn_plan_controller(plan, device).lut;
     const tn_placement_budget budget = {.bram18 = has.bram18 > descriptors ? has.bram18 - descriptors : 0,
                                         .uram = has.uram,
                                         .lut = has.lut > kernel_lut ? has.lut - kernel_lut : 0};

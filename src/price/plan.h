@@ -3,9 +3,9 @@
 #ifndef TN_PRICE_PLAN_H
 #define TN_PRICE_PLAN_H
 
-#include "kernel/tiling.h"
 #include "memory/laid.h"
 #include "memory/memory_share.h"
+#include "price/transfer.h"
 #include "price/workload_data.h"
 
 /* A memory map and what follows from it for tasks. */
@@ -18,14 +18,16 @@ typedef struct tn_plan {
     tn_schedule_scratch scratch;
     bool off_chip;            /* some array is */
     uint64_t *transfer_bytes; /* [operations], where off_chip */
-    tn_tiling *tiling;        /* likewise; tiles 0: staged whole */
-    uint64_t off_chip_bytes, off_chip_bytes_per_step;
-    tn_place *place;        /* [map.memories]: as the build at hand has them */
-    tn_share_memo *shares;  /* of memories with these rows: */
-    uint64_t ideal_rows[5]; /* of rows, columns, reduction, vector, array; all 0: as laid */
-    tn_laid_key laid_rows;  /* all 0: ideal */
-    tn_laid_map *layouts;   /* that were found; NULL: not asked for yet */
-    const tn_laid *laid;    /* layouts of the build at hand; NULL: ideal */
+    tn_transfer *transfer;    /* likewise */
+    uint64_t off_chip_bytes, off_chip_bytes_per_step, off_chip_rows_per_step;
+    struct tn_plan *on_chip; /* where off_chip: that of the step with all arrays on chip, as which they lie */
+    tn_laid staged_laid;     /* likewise: its layouts, in the memories of this map */
+    tn_place *place;         /* [map.memories]: as the build at hand has them */
+    tn_share_memo *shares;   /* of memories with these rows: */
+    uint64_t ideal_rows[5];  /* of rows, columns, reduction, vector, array; all 0: as laid */
+    tn_laid_key laid_rows;   /* all 0: ideal */
+    tn_laid_map *layouts;    /* that were found; NULL: not asked for yet */
+    const tn_laid *laid;     /* layouts of the build at hand; NULL: ideal. Where off_chip those of on_chip */
     struct tn_plan *next;
 } tn_plan;
 
@@ -43,6 +45,9 @@ tn_status tn_plan_rows(tn_workload *workload, tn_plan *plan, const tn_build *bui
 static inline const tn_row *tn_plan_row(const tn_plan *plan, uint32_t memory) {
     return plan->laid ? &plan->laid->memory[memory] : NULL;
 }
+
+/* What controller and data movers of external memory take of the device: nothing where all arrays are on chip. */
+tn_resources tn_plan_controller(const tn_plan *plan, const tn_device *device);
 
 /* Makes its tasks and their scratch where that has not been done. */
 tn_status tn_plan_tasks(tn_workload *workload, tn_plan *plan, tn_error *error);

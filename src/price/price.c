@@ -537,9 +537,11 @@ static void sum_activity(const tn_workload *workload, const tn_plan *plan, const
                         activity->access_bits);
     activity->refresh_pJ = work->refresh_pJ;
     activity->lowered = lowered_by(workload->step, device, price);
-    activity->off_chip_bits = 8.0 * (double)plan->off_chip_bytes_per_step;
-    if (plan->off_chip)
-        activity->off_chip_pJ_per_bit = ((const tn_external_memory *)device->external.item)->pJ_per_bit;
+    if (!plan->off_chip) return;
+    const tn_external_memory *external = device->external.item;
+    activity->off_chip_pJ = 8.0 * (double)plan->off_chip_bytes_per_step * external->pJ_per_bit +
+                            (double)plan->off_chip_rows_per_step * external->pJ_per_row;
+    activity->off_chip_rest_W = external->rest_W;
 }
 
 static uint32_t misfits_of(const tn_resources *used, const tn_resources *has) {
@@ -561,7 +563,9 @@ void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_bui
     if (price->seconds_per_step < 1e-6 * workload->step->deadline_us)
         price->seconds_per_step = 1e-6 * workload->step->deadline_us;
     const tn_resources routing = tn_workload_routing(workload, build, memories->port);
+    const tn_resources controller = tn_plan_controller(plan, workload->device);
     tn_resources_add(&price->used, &routing, 1);
+    tn_resources_add(&price->used, &controller, 1);
     price->on_chip_bytes = (price->used.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
                             price->used.uram * TN_MEMORY_CAPACITY_URAM_BITS + memories->block_bits) /
                            8;

@@ -58,13 +58,14 @@ tn_status tn_price_step(tn_workload *workload, const tn_build *build, tn_price *
  *   scatter is a sum of rows ideally, and as laid a copy of all rows at once (positions of one example) or a pass for each row;
  *   it is bounded by the copy, which has the issues of either and waits for no sum.
  *   A part of a gradient: what it takes ideally.
- *   Transfers: an operation takes the greater of its own cycles and theirs, and a sum of latency, fill and what its tiles take
- *   more than the whole that is the same for all layouts; all of that grows with its own cycles.
+ *   Transfers: an operation takes the greater of its own cycles and those moved beside it, and a sum of what is moved alone, latency
+ *   and what its tiles take more than the whole; all but its own cycles follow from sizes and the build, whatever the layouts.
  *   The step: in turn, a sum of operations. Overlapping (gradients-together, parallel, all on chip), no schedule ends before the
  *   cycles of a kind of kernels, dealt out evenly, or the longest chain.
  *   Memories: rows have the same elements, the bound's are no deeper and in no more banks. In geometry hls the blocks of a style
  *   are a whole number of blocks times a whole number of rows, the least of the shapes, and grow with both; LUTRAM is told of
- *   the shape of the least LUTs (tn_memory_least_luts). Styles are chosen by what no layout changes. Multiplexers grow with
+ *   the shape of the least LUTs (tn_memory_least_luts). A staging memory's rows are as wide as those of what it holds on chip, which
+ *   no layout changes (memory/staged.h); pieces of padded arrays take no fewer of them. Styles are chosen by what no layout changes. Multiplexers grow with
  *   banks.
  *   Energy: static power grows with seconds. An operation's longer work adds its kernel's busy energy and takes away the idle
  *   one of as many cycles, which is less. */

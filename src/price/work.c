@@ -140,15 +140,6 @@ static void add_vector_kernels(const tn_workload *workload, const tn_build *buil
     }
 }
 
-/* Cycles that moving so many bytes to or from external memory takes, its latency included. */
-static uint64_t transfer_cycles(const tn_device *device, uint64_t bytes, uint64_t *latency) {
-    const tn_external_memory *external = device->external.item;
-    double cycles_per_s = device->clock_MHz * 1e6;
-    double bytes_per_s = external->bandwidth_GBps * 1e9 * external->efficiency;
-    *latency = (uint64_t)ceil(external->latency_ns * 1e-9 * cycles_per_s);
-    return (uint64_t)ceil((double)bytes / bytes_per_s * cycles_per_s);
-}
-
 /* By operation instead of by class; downwards, as cycles by class are in the same place. */
 static void spread_classes(tn_workload *workload) {
     for (uint32_t i = workload->step->operations; i-- > 0;) {
@@ -158,44 +149,69 @@ static void spread_classes(tn_workload *workload) {
 }
 
 /* What tiles take more than the whole product: each is a product of its own, whose pipeline fills and drains, and is
- * rounded up to the kernel's edges. And what they add to transfers: the first ones are awaited, and the last result is
- * written, with no product beside them. */
+ * rounded up to the kernel's edges. */
 static tn_status add_tiles(tn_workload *workload, const tn_plan *plan, const tn_build *this_build, uint32_t i,
-                           uint64_t *fill, tn_error *error) {
+                           tn_error *error) {
     tn_build ideal = *this_build, *build = &ideal;
     ideal.layouts = TN_LAID_IDEALLY; /* what tiles take more is the same for every layout, and for bounds */
-    const tn_tiling *tiling = &plan->tiling[i];
+    const tn_tiling *tiling = &plan->map.tiling[i];
     const tn_work *work = &workload->work[workload->work_of[i]];
-    uint64_t one, all, issues, tiled, latency, elements = 0;
-    *fill = 0;
+    uint64_t one, all, issues, tiled;
     if (tiling->tiles == 0) return TN_OK;
-    const tn_product_size tile = {1, tiling->rows, work->size.reduction, tiling->columns};
+    const tn_product_size tile = {1, tiling->rows, tiling->reduction, tiling->columns};
     TN_TRY(work_cycles(workload, work, &tile, build, &one, &issues, error));
     TN_TRY(work_cycles(workload, work, &work->size, build, &all, &issues, error));
     if (!tn_mul(one, tiling->tiles, &tiled) ||
         !tn_add(workload->cycles[i], tiled > all ? tiled - all : 0, &workload->cycles[i]))
         return tn_fail(error, TN_OVERFLOW, "the cycles of a tiled product do not fit 64 bits");
-    for (int operand = 0; operand < TN_TILED_OPERANDS; operand++) elements += tiling->staged[operand];
-    *fill = transfer_cycles(workload->device, elements * workload->step->element_bytes, &latency);
     return TN_OK;
 }
 
-/* An operation takes as long as its kernel or its transfers, which run side by side, and waits once for the
- * external memory to answer. */
+/* Kernels read staging memories, wherever the array that they hold is kept; and a transfer writes or reads every word of
+ * them once more. */
+static void stage_words(const tn_workload *workload, const tn_plan *plan, const tn_build *build, uint32_t i,
+                        tn_work_price *price) {
+    const tn_operation *operation = &workload->step->operation[i];
+    const tn_work *work = &workload->work[workload->work_of[i]];
+    const double elements = (double)work->size.batch * (double)work->size.rows * (double)work->size.columns;
+    double words[2] = {0}, moved = 0, of_cores = 0;
+    if (work->product) operand_words(workload, work, build, workload->issues[workload->work_of[i]], words);
+    for (uint32_t j = 0; j < operation->read_count; j++)
+        if (plan->map.off_chip[operation->reads[j]] &&
+            store_is_core(&workload->step->array[operation->reads[j]]))
+            of_cores += !work->product ? elements * (double)tn_vector_passes((tn_operation_kind)work->vector)
+                        : j < TN_PRODUCT_OPERANDS ? words[j] * fmin(1, work->cycle_ratio)
+                                                  : 0;
+    for (uint32_t j = 0; j < operation->write_count; j++)
+        if (plan->map.off_chip[operation->writes[j]] &&
+            store_is_core(&workload->step->array[operation->writes[j]]))
+            of_cores += elements;
+    for (uint32_t j = 0; j < plan->transfer[i].operands; j++)
+        moved += (double)plan->transfer[i].operand[j].elements;
+    price->words[TN_STORE_CORES] -= of_cores * work->share;
+    price->words[TN_STORE_ACTIVATIONS] += (of_cores + moved) * work->share;
+}
+
+/* An operation takes as long as its kernel or the transfers that run beside it, and those that do not (price/transfer.h). */
 static tn_status add_transfers(tn_workload *workload, const tn_plan *plan, const tn_build *build,
-                               uint64_t blocks, tn_error *error) {
+                               uint64_t blocks, tn_work_price *price, tn_error *error) {
+    const tn_external_memory *external = workload->device->external.item;
     for (uint32_t i = 0; i < workload->step->operations; i++) {
-        uint64_t latency, fill, bytes = plan->transfer_bytes[i];
-        double share = workload->work[workload->work_of[i]].share;
-        if (bytes == 0) continue;
-        TN_TRY(add_tiles(workload, plan, build, i, &fill, error));
-        uint64_t moving = transfer_cycles(workload->device, bytes, &latency);
-        latency = tn_scaled_up(latency, share);
-        fill = tn_scaled_up(fill, share);
-        workload->cycles[i] = tn_greatest(workload->cycles[i], moving) + latency + fill;
-        workload->piece_cycles[i] = tn_greatest(workload->piece_cycles[i], tn_ceil_div(moving, blocks)) +
-                                    tn_ceil_div(latency + fill, blocks);
+        const double share = workload->work[workload->work_of[i]].share;
+        tn_transfer_time time;
+        if (plan->transfer[i].operands == 0) continue;
+        TN_TRY(add_tiles(workload, plan, build, i, error));
+        stage_words(workload, plan, build, i, price);
+        tn_transfer_cycles(external, workload->device->clock_MHz, build, &plan->transfer[i], &time);
+        const uint64_t beside = tn_scaled_up(time.beside, share),
+                       alone = tn_scaled_up(time.edge + time.latency, share);
+        const uint64_t waiting = (beside > workload->cycles[i] ? beside - workload->cycles[i] : 0) + alone;
+        workload->cycles[i] += waiting;
+        price->moving_cycles += waiting;
+        workload->piece_cycles[i] =
+            tn_greatest(workload->piece_cycles[i], tn_ceil_div(beside, blocks)) + tn_ceil_div(alone, blocks);
     }
+    price->words[TN_STORE_CORES] = fmax(0, price->words[TN_STORE_CORES]); /* rounding */
     return TN_OK;
 }
 
@@ -360,8 +376,9 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
     if (by_operation(plan, build)) {
         spread_classes(workload);
         if (tn_build_searches_layouts(build))
-            TN_TRY(lay_operations(workload, plan, build, blocks, price, busy, error));
-        if (plan->off_chip) TN_TRY(add_transfers(workload, plan, build, blocks, error));
+            TN_TRY(lay_operations(workload, plan->on_chip ? plan->on_chip : plan, build, blocks, price, busy,
+                                  error));
+        if (plan->off_chip) TN_TRY(add_transfers(workload, plan, build, blocks, price, error));
         price->cycles_per_step = 0;
         for (uint32_t i = 0; i < workload->step->operations; i++)
             price->cycles_per_step += workload->cycles[i];

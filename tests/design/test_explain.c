@@ -121,10 +121,11 @@ static void unverified_figures(void **state) {
     /* Confirmed, or not used here. */
     assert_false(doubts(&told, "operators.fp32-multiply-5ns") ||
                  doubts(&told, "operators.fp32-square-root-5ns"));
-    assert_false(doubts(&told, "external.hbm2") || doubts(&told, "resources"));
+    assert_false(doubts(&told, "external.hbm2.latency_ns") || doubts(&told, "resources"));
     build.off_chip_over_bytes = 1000;
     told = test_explain(test_prepare(step, device, &arena), &build, &arena);
-    assert_true(doubts(&told, "external.hbm2"));
+    assert_true(doubts(&told, "external.hbm2.latency_ns") && !doubts(&told, "external.hbm2"));
+    assert_false(doubts(&told, "external.hbm2.channels")); /* as the vendor's guide says */
     const char *const set[] = {"energy.static_W.origin=measured"};
     tn_device *own;
     assert_int_equal(tn_device_load("u50@slr0", set, 1, &arena, &own, NULL), TN_OK);

@@ -20,7 +20,7 @@ static bool live_together(const tn_array *a, const tn_array *b) {
 }
 
 static tn_map map_of(const tn_step *step, tn_buffers buffers, uint64_t off_chip_over_bytes, tn_arena *arena) {
-    const tn_map_options options = {buffers, off_chip_over_bytes, 64, 0};
+    const tn_map_options options = {buffers, off_chip_over_bytes, 64, 0, 1};
     tn_map map;
     assert_int_equal(tn_map_make(step, &options, arena, &map, NULL), TN_OK);
     return map;
@@ -332,7 +332,7 @@ static void every_request_fails(void **state) {
     (void)state;
     tn_arena given = {0};
     const tn_step *step = test_step_random(3, 30, &given);
-    const tn_map_options options = {TN_BUFFERS_POOLED, 300, 64, 0};
+    const tn_map_options options = {TN_BUFFERS_POOLED, 300, 64, 0, 1};
     tn_status status = TN_MEMORY;
     for (long request = 1; status != TN_OK; request++) {
         tn_arena arena = {0};
