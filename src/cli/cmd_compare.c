@@ -111,18 +111,26 @@ static void joules_range(const void *row, tn_buffer *cell) {
     range_cell(own->joules, own->steps_per_epoch, "J", cell);
 }
 
+/* A row's name, so that every part of a wide table has it. */
+static void row_name(const void *row, tn_buffer *cell) {
+    const view *window = row;
+    tn_buffer_format(cell, "%s, %s, %s, %.0f", window->system, window->training, tn_way_names[window->way],
+                     window->batch);
+}
+
 /* ---- records ---- */
 
 static const char *const kind_names[] = {"gpu", "cpu", "fpga", NULL};
 
 /* What hangs on figures that nobody measured is shown as its range, and the figure behind it. */
 static const tn_column view_columns[] = {
+    {.cell = row_name, .title = "system, training, how, batch", .kind = TN_COLUMN_TEXT},
     TN_COLUMN(view, model, "model"),
-    TN_COLUMN(view, system, "system"),
+    TN_COLUMN(view, system, NULL),
     TN_NAME("kind", view, kind, kind_names, NULL),
-    TN_COLUMN(view, training, "training"),
-    TN_NAME("way", view, way, tn_way_names, "how"),
-    TN_AMOUNT("batch", view, batch, "batch"),
+    TN_COLUMN(view, training, NULL),
+    TN_NAME("way", view, way, tn_way_names, NULL),
+    TN_AMOUNT("batch", view, batch, NULL),
     TN_COLUMN(view, best_batch, NULL),
     TN_AMOUNT("steps_per_epoch", view, steps_per_epoch, "updates an epoch"),
     {.cell = seconds_range, .title = "epoch", .kind = TN_COLUMN_TEXT},
@@ -130,10 +138,10 @@ static const tn_column view_columns[] = {
     {.cell = joules_range, .title = "energy of an epoch", .kind = TN_COLUMN_TEXT},
     TN_COLUMN(view, joules_per_epoch, "figure", TN_FITTING("J")),
     TN_COLUMN(view, seconds_per_step, "step", TN_FITTING("s")),
-    TN_COLUMN(view, joules_per_step, "energy of a step", TN_FITTING("J")),
+    TN_COLUMN(view, joules_per_step, NULL),
     TN_COLUMN(view, watts, "mean power", TN_FITTING("W")),
     TN_COLUMN(view, kernels_seconds_per_step, NULL, TN_OPTIONAL),
-    TN_COLUMN(view, parameters_bytes, "parameters", TN_FITTING("B")),
+    TN_COLUMN(view, parameters_bytes, NULL),
     TN_COLUMN(view, live_bytes, "live memory", TN_FITTING("B")),
     TN_WRITTEN("range", put_ranges, NULL),
     TN_COLUMN(view, rest_W, NULL, TN_OPTIONAL),
@@ -142,7 +150,6 @@ static const tn_column view_columns[] = {
     TN_COLUMN(view, build, NULL, TN_OPTIONAL),
     TN_COLUMN(view, unverified, NULL),
     TN_WRITTEN("published", put_published, NULL),
-    {.key = NULL, .kind = TN_COLUMN_TEXT, .offset = offsetof(view, published), .title = "published"},
 };
 static const tn_record view_record = TN_RECORD(view, view_columns);
 
@@ -444,6 +451,14 @@ static bool said_before(const request *r, size_t index) {
     return false;
 }
 
+static bool published_before(const request *r, size_t index) {
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(r->row[i].model, r->row[index].model) == 0 &&
+            strcmp(r->view[i].published, r->view[index].published) == 0)
+            return true;
+    return false;
+}
+
 static tn_status print_verdicts(const request *r, tn_error *error) {
     tn_say_heading("Which system decides");
     TN_TRY(tn_output_rows(&decision_record, r->decision, r->decisions, error));
@@ -472,7 +487,11 @@ static tn_status print_people(const request *r, tn_error *error) {
             "give its folder with --design\n",
             r->unfit[i], r->fpga);
     for (size_t i = 0; i < r->rows; i++)
-        if (r->row[i].build)
+        if (*r->view[i].published && !published_before(r, i))
+            tn_say("published of %s, %s: %s\n", r->row[i].model, r->view[i].training, r->view[i].published);
+    for (size_t i = 0; i < r->rows; i++)
+        if (r->row[i].build &&
+            (i == 0 || r->row[i - 1].design != r->row[i].design || r->row[i - 1].batch != r->row[i].batch))
             tn_say("%s on %s, %s, batch %.0f: %s\n", r->row[i].model, r->row[i].system,
                    tn_way_names[r->row[i].way], r->row[i].batch, r->row[i].build);
     for (size_t i = 0; i < r->rows; i++)
