@@ -339,7 +339,7 @@ typedef struct {
     double graph_ms, product_ms;
     bool launched, powered;                /* known of the device: */
     double launched_ms, least_ms, most_ms; /* ... and NAN where not */
-    double joules;
+    double joules, graph_joules;
 } cmd_roofline_step_request;
 
 static int by_share(const void *a, const void *b) {
@@ -389,6 +389,7 @@ static const tn_column answer_columns[] = {
     TN_COLUMN(cmd_roofline_step_request, graph_ms, NULL),
     TN_COLUMN(cmd_roofline_step_request, launched_ms, NULL),
     TN_COLUMN(cmd_roofline_step_request, joules, NULL),
+    TN_COLUMN(cmd_roofline_step_request, graph_joules, NULL),
     TN_COLUMN_AS("contractions", cmd_roofline_step_request, predicted.contractions, NULL, LAUNCHED),
     TN_GROUP("range", range_record, NULL, LAUNCHED),
     TN_COLUMN(cmd_roofline_step_request, unverified, NULL),
@@ -417,6 +418,7 @@ static tn_status make_answer(cmd_roofline_step_request *r, tn_error *error) {
     r->least_ms = p->least_us / 1e3;
     r->most_ms = p->most_us / 1e3;
     r->joules = r->powered ? p->joules : NAN;
+    r->graph_joules = r->powered ? p->graph_joules : NAN;
     return TN_OK;
 }
 
@@ -442,7 +444,10 @@ static tn_status print_people(const cmd_roofline_step_request *r, tn_error *erro
     if (r->powered) {
         tn_say("  energy as launched     %10.3f J", p->joules);
         print_range(p->least_joules, p->most_joules);
-        tn_say(" at %.0f W\n", r->roofline->step_power_W);
+        tn_say(" at %.0f W\n", 1e6 * p->joules / p->launched_us);
+        tn_say("  energy as a graph      %10.3f J", p->graph_joules);
+        print_range(p->least_graph_joules, p->most_graph_joules);
+        tn_say(" at %.0f W\n", p->graph_W);
     }
     if (r->unverified) tn_say("  unverified             %s\n", r->unverified);
     tn_say("\n");

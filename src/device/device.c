@@ -222,6 +222,10 @@ static const tn_field device_fields[] = {
     TN_KEY(TEXT, tn_device, variant, "the one of `variants` that is taken; NAME@VARIANT chooses another"),
     TN_KEY(NODE, tn_device, variants, "named mappings of keys that override those of the file"),
     TN_KEY(REAL, tn_device, clock_MHz, "clock of the design, MHz", TN_REQUIRED, TN_WITHIN(1, 2000)),
+    TN_KEY(
+        REAL_LIST, tn_device, clock_range_MHz,
+        "least and greatest clock that placement and routing of a design may reach, MHz; absent: clock_MHz",
+        TN_WITHIN(1, 2000)),
     TN_KEY(TEXT, tn_device, dsp_block, "dsp48e1 (25 x 18 bits) or dsp48e2 (27 x 18)", TN_DEFAULT("dsp48e2")),
     TN_KEY(MAPPING, tn_device, resources, "what a design may use", TN_REQUIRED, .sub = &resources_schema),
     TN_KEY(MAPPING, tn_device, memory, "how arrays become memory blocks", .sub = &memory_schema),

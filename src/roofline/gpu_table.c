@@ -326,6 +326,13 @@ static const tn_field roofline_fields[] = {
            TN_WITHIN(0, 1e5)),
     TN_KEY(REAL_LIST, tn_roofline, step_power_range_W, "its least and greatest; absent: itself",
            TN_WITHIN(0, 1e5)),
+    TN_KEY(REAL, tn_roofline, load_power_W,
+           "power of the board where kernels reach its peak or its bandwidth without a gap; 0: the greatest "
+           "of step_power_range_W",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1e5)),
+    TN_KEY(REAL_LIST, tn_roofline, graph_factor,
+           "least and greatest factor that a step as a graph may be off by; absent: none",
+           TN_WITHIN(1e-3, 1e3)),
     TN_KEY(CHOICE, tn_roofline, origin, "how the figures are known", TN_DEFAULT("unverified"),
            TN_ONE_OF(tn_origin_names)),
     TN_KEY(TEXT_LIST, tn_roofline, unverified, "keys of this mapping that are not as sure as `origin` says"),
@@ -410,6 +417,7 @@ tn_status tn_roofline_of(const tn_device *device, tn_arena *arena, tn_roofline *
     const tn_yaml *own = tn_yaml_get(root, "roofline");
     TN_TRY(check_range(own, "host_factor", &whole->roofline.host_factor, error));
     TN_TRY(check_range(own, "step_power_range_W", &whole->roofline.step_power_range_W, error));
+    TN_TRY(check_range(own, "graph_factor", &whole->roofline.graph_factor, error));
     if (laws) TN_TRY(check_laws(&whole->roofline, laws, arena, error));
     *roofline = &whole->roofline;
     return TN_OK;

@@ -129,8 +129,10 @@ typedef struct tn_roofline {
     tn_real_list host_factor;        /* least and greatest factor on the host's times; empty: 1 */
     double step_power_W;             /* of the board over a launched training step */
     tn_real_list step_power_range_W; /* its least and greatest; empty: the figure itself */
-    uint32_t origin;                 /* tn_origin */
-    tn_text_list unverified;         /* keys that are not as sure as `origin` says */
+    double load_power_W;       /* at the peak, or at the bandwidth; 0: the greatest of step_power_range_W */
+    tn_real_list graph_factor; /* least and greatest factor on a step as a graph; empty: 1 */
+    uint32_t origin;           /* tn_origin */
+    tn_text_list unverified;   /* keys that are not as sure as `origin` says */
     const char *source;
     tn_item_list precisions; /* tn_roofline_precision */
     tn_item_list laws;       /* tn_roofline_law */

@@ -101,6 +101,34 @@ static void range_of(const tn_real_list *range, double figure, double *least, do
     *most = range->count == 2 ? fmax(range->item[1], figure) : figure;
 }
 
+/* What the board draws at its peak; at least what it draws launched. */
+static double full_W(const tn_roofline *r) {
+    double least_W, most_W;
+    range_of(&r->step_power_range_W, r->step_power_W, &least_W, &most_W);
+    return r->load_power_W > 0 ? fmax(r->load_power_W, r->step_power_W) : most_W;
+}
+
+/* Kernels that reach no peak draw little more than a board that waits; those that do draw all that it may. */
+static void add_graph_energy(const tn_roofline *r, const tn_roofline_precision *precision,
+                             tn_roofline_step *step) {
+    double bytes = 0, least, most, least_W, most_W;
+    for (size_t i = 0; i < step->kernels; i++) bytes += (double)step->kernel[i].count * step->kernel[i].bytes;
+    range_of(&r->graph_factor, 1, &least, &most);
+    step->least_graph_us = least * step->graph_us;
+    step->most_graph_us = most * step->graph_us;
+    if (r->step_power_W <= 0 || step->graph_us <= 0) return;
+    range_of(&r->step_power_range_W, r->step_power_W, &least_W, &most_W);
+    double computing = step->product_flops / (precision->peak_TFLOPS * 1e6 * step->graph_us);
+    double moving = bytes / (r->bandwidth_GBps * 1e3 * step->graph_us);
+    double share = fmin(1, fmax(computing, moving));
+    step->graph_W = r->step_power_W + share * (full_W(r) - r->step_power_W);
+    step->graph_joules = 1e-6 * step->graph_us * step->graph_W;
+    step->least_graph_joules = 1e-6 * step->least_graph_us * least_W;
+    step->most_graph_joules = 1e-6 * step->most_graph_us * fmax(full_W(r), most_W);
+}
+
+/* A launched step takes no less energy than its kernels do as a graph: where these are no small part of it, more than what was
+ * measured of boards that mostly wait. */
 static void add_launches(const tn_roofline *r, uint64_t given, tn_roofline_step *step) {
     double us = host_us(r, given, step), least, most, least_W, most_W;
     if (us <= 0) return;
@@ -109,9 +137,10 @@ static void add_launches(const tn_roofline *r, uint64_t given, tn_roofline_step 
     step->launched_us = fmax(us, step->graph_us);
     step->least_us = fmax(least * us, step->graph_us);
     step->most_us = fmax(most * us, step->graph_us);
-    step->joules = 1e-6 * step->launched_us * r->step_power_W;
+    step->joules = fmax(1e-6 * step->launched_us * r->step_power_W, step->graph_joules);
     step->least_joules = 1e-6 * step->least_us * least_W;
-    step->most_joules = 1e-6 * step->most_us * most_W;
+    step->most_joules = fmax(1e-6 * step->most_us * most_W, 1e-6 * step->graph_us * full_W(r));
+    if (r->step_power_W <= 0) step->most_joules = 0;
 }
 
 tn_status tn_roofline_step_predict(const tn_roofline *roofline, const tn_step *step, uint64_t launches,
@@ -131,6 +160,7 @@ tn_status tn_roofline_step_predict(const tn_roofline *roofline, const tn_step *s
         TN_TRY(add(&p, o, &made, error));
         made.contractions += is_contraction(step, o);
     }
+    add_graph_energy(roofline, known, &made);
     add_launches(roofline, launches, &made);
     *predicted = made;
     return TN_OK;

@@ -14,7 +14,10 @@
  *                  kernels is given, or the device knows no time of an operation, the host needs
  *                  host_us_per_kernel for each (by default one an operation).
  *
- * Energy is step_power_W over the launched step. Both come with what the device's ranges leave open.
+ * Energy is power over time. A graph draws what lies between step_power_W, that of a board that mostly waits, and
+ * load_power_W, in the share of the peak or of the bandwidth, whichever is greater, that its kernels reach; at least what
+ * waiting draws, at most load_power_W. A launched step draws step_power_W, and takes no less energy than
+ * its kernels do as a graph. Both come with what the device's ranges leave open.
  */
 #ifndef TN_ROOFLINE_STEP_H
 #define TN_ROOFLINE_STEP_H
@@ -41,6 +44,9 @@ typedef struct tn_roofline_step {
     double launched_us;    /* 0 where the device knows nothing of its host */
     double joules;         /* of the launched step; 0 where the device says no step_power_W */
     double least_us, most_us, least_joules, most_joules; /* over host_factor and step_power_range_W */
+    double graph_joules, graph_W;                        /* 0 where the device says no step_power_W */
+    double least_graph_us, most_graph_us;                /* over graph_factor */
+    double least_graph_joules, most_graph_joules;
     double product_us, product_flops;
 } tn_roofline_step;
 

@@ -1,4 +1,5 @@
-/* tenfold compare: its rows against the commands that answer for one system alone, its ratios against counts by hand. */
+/* tenfold compare: its rows against the commands that answer for one system alone, its ratios against counts by hand, its
+ * verdicts and crossing points against its rows. */
 #include "support/folder.h"
 #include "support/program.h"
 #include "support/shared.h"
@@ -13,6 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static double number(const json_t *object, const char *key) {
     const json_t *value = json_object_get(object, key);
@@ -30,17 +32,26 @@ static bool near(double a, double b) {
     return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
-static const json_t *row_of(const json_t *answer, const char *model, const char *system,
-                            const char *training) {
-    const json_t *rows = json_object_get(answer, "rows");
+/* The row of the own batch; of the best one where `best`, else NULL if there is none. */
+static const json_t *find_row(const json_t *from, const char *model, const char *system, const char *training,
+                              const char *way, bool best) {
+    const json_t *rows = json_object_get(from, "rows");
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
-        if (strcmp(text(row, "model"), model) == 0 && strcmp(text(row, "system"), system) == 0 &&
-            strcmp(text(row, "training"), training) == 0)
+        if (strcmp(text(row, "model"), model) == 0 &&
+            strncmp(text(row, "system"), system, strlen(system)) == 0 &&
+            strcmp(text(row, "training"), training) == 0 && strcmp(text(row, "way"), way) == 0 &&
+            json_is_true(json_object_get(row, "best_batch")) == best)
             return row;
     }
-    fail_msg("no row of %s on %s, %s", model, system, training);
     return NULL;
+}
+
+static const json_t *row_of(const json_t *from, const char *model, const char *system, const char *training,
+                            const char *way) {
+    const json_t *row = find_row(from, model, system, training, way, false);
+    if (!row) fail_msg("no row of %s on %s, %s, %s", model, system, training, way);
+    return row;
 }
 
 /* Null only under `published`. */
@@ -59,7 +70,7 @@ static void assert_around(const json_t *row, const char *key) {
     assert_int_equal(json_array_size(range), 2);
     double least = json_number_value(json_array_get(range, 0)),
            most = json_number_value(json_array_get(range, 1));
-    assert_true(least <= number(row, key) && number(row, key) <= most && least < most);
+    assert_true(least <= number(row, key) && number(row, key) <= most && least <= most);
 }
 
 static const struct {
@@ -73,7 +84,8 @@ static json_t *answer;
 static int set_up(void **state) {
     if (test_folder_make(state) != 0) return -1;
     answer = test_program_json(0, "compare", "atis-2enc", "atis-4enc", "atis-6enc", "--fpga", "u50", "--gpu",
-                               "rtx3090", "--gpu", "h200", "--json", NULL);
+                               "rtx3090", "--gpu", "h200", "--cpu", "generic-cpu", "--cpu", "measured",
+                               "--json", NULL);
     return 0;
 }
 
@@ -85,23 +97,56 @@ static int tear_down(void **state) {
 static void rows_are_whole(void **state) {
     (void)state;
     const json_t *rows = json_object_get(answer, "rows");
-    assert_int_equal(json_array_size(rows), 3 * (2 * 2 + 1));
     assert_no_null(rows);
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
         static const char *const ranged[] = {"seconds_per_step", "seconds_per_epoch", "joules_per_step",
                                              "joules_per_epoch"};
         for (size_t k = 0; k < 4; k++) assert_around(row, ranged[k]);
-        assert_true(near(number(row, "seconds_per_epoch"), 4478 * number(row, "seconds_per_step")));
-        assert_true(near(number(row, "joules_per_epoch"), 4478 * number(row, "joules_per_step")));
+        double steps = ceil(4478 / number(row, "batch"));
+        assert_true(number(row, "steps_per_epoch") == steps);
+        assert_true(near(number(row, "seconds_per_epoch"), steps * number(row, "seconds_per_step")));
+        assert_true(near(number(row, "joules_per_epoch"), steps * number(row, "joules_per_step")));
+        assert_true(
+            near(number(row, "watts"), number(row, "joules_per_step") / number(row, "seconds_per_step")));
         assert_true(number(row, "live_bytes") > number(row, "parameters_bytes"));
     }
     for (size_t m = 0; m < 3; m++) {
-        assert_true(number(row_of(answer, models[m].name, "h200", "dense"), "parameters_bytes") ==
+        static const char *const fpga[] = {"fastest", "least-energy"}, *const gpu[] = {"rtx3090", "h200"};
+        const char *model = models[m].name;
+        for (size_t g = 0; g < 2; g++) {
+            assert_non_null(find_row(answer, model, gpu[g], "dense", "graph", true));
+            assert_non_null(find_row(answer, model, gpu[g], "tensor", "graph", true));
+            row_of(answer, model, gpu[g], "dense", "launched");
+            row_of(answer, model, gpu[g], "tensor", "graph");
+        }
+        row_of(answer, model, "this machine", "dense", "measured");
+        row_of(answer, model, "this machine", "tensor", "measured");
+        row_of(answer, model, "generic-cpu", "tensor", "graph");
+        const json_t *fast = row_of(answer, model, "u50@user-area", "tensor", fpga[0]),
+                     *frugal = row_of(answer, model, "u50@user-area", "tensor", fpga[1]);
+        assert_true(number(fast, "seconds_per_step") <= number(frugal, "seconds_per_step"));
+        assert_true(number(frugal, "joules_per_step") <= number(fast, "joules_per_step"));
+        assert_true(number(row_of(answer, model, "h200", "dense", "launched"), "parameters_bytes") ==
                     4 * models[m].dense);
-        assert_true(number(row_of(answer, models[m].name, "u50@user-area", "tensor"), "parameters_bytes") ==
-                    4 * models[m].tensor);
+        assert_true(number(fast, "parameters_bytes") == 4 * models[m].tensor);
     }
+}
+
+static double end_of(const json_t *row, const char *key, size_t end) {
+    return json_number_value(json_array_get(json_object_get(json_object_get(row, "range"), key), end));
+}
+
+/* The range of the FPGA has the clock and the power at rest in it: half again as fast at 300 MHz than at 200, a third slower at
+ * 150, with whatever the operators leave open on top. */
+static void range_of_the_fpga(void **state) {
+    (void)state;
+    const json_t *row = row_of(answer, "atis-2enc", "u50@user-area", "tensor", "fastest");
+    double seconds = number(row, "seconds_per_step");
+    assert_true(end_of(row, "seconds_per_step", 0) <= seconds * 200 / 300 * (1 + 1e-9));
+    assert_true(end_of(row, "seconds_per_step", 1) >= seconds * 200 / 150 * (1 - 1e-9));
+    assert_true(end_of(row, "rest_W", 0) == 10 && end_of(row, "rest_W", 1) == 41);
+    assert_true(end_of(row, "joules_per_step", 1) > 41 * seconds * 200 / 150);
 }
 
 static void gpus_as_roofline_step_says(void **state) {
@@ -111,7 +156,9 @@ static void gpus_as_roofline_step_says(void **state) {
         for (int dense = 0; dense <= 1; dense++) {
             json_t *step = test_program_json(0, "roofline", "step", "atis-4enc", "--device", gpu[i], "--set",
                                              dense ? "format=dense" : "format=as-given", "--json", NULL);
-            const json_t *row = row_of(answer, "atis-4enc", gpu[i], dense ? "dense" : "tensor");
+            const json_t *row = row_of(answer, "atis-4enc", gpu[i], dense ? "dense" : "tensor", "launched"),
+                         *graph = row_of(answer, "atis-4enc", gpu[i], dense ? "dense" : "tensor", "graph");
+            assert_true(near(1e3 * number(graph, "seconds_per_step"), number(step, "graph_ms")));
             assert_true(near(1e3 * number(row, "seconds_per_step"), number(step, "launched_ms")));
             assert_true(near(1e3 * number(row, "kernels_seconds_per_step"), number(step, "graph_ms")));
             assert_true(near(number(row, "joules_per_step"), number(step, "joules")));
@@ -123,7 +170,7 @@ static void gpus_as_roofline_step_says(void **state) {
 /* The design that was found, given to `cost` as overrides of the model file. */
 static void design_as_cost_says(void **state) {
     (void)state;
-    const json_t *row = row_of(answer, "atis-2enc", "u50@user-area", "tensor");
+    const json_t *row = row_of(answer, "atis-2enc", "u50@user-area", "tensor", "least-energy");
     char command[1024] = "\"$TENFOLD\" cost atis-2enc --json", build[512];
     snprintf(build, sizeof build, "%s", text(row, "build"));
     for (char *key = strtok(build, " "); key; key = strtok(NULL, " ")) {
@@ -167,9 +214,9 @@ static void claims_are_judged(void **state) {
         assert_true(near(number(ratio, "ours"), models[m].dense / models[m].tensor));
         assert_string_equal(text(ratio, "verdict"), expected[m]);
         const json_t *live = verdict_of(models[m].name, "live training");
-        const json_t *dense = row_of(answer, models[m].name, "rtx3090", "dense"),
-                     *design = row_of(answer, models[m].name, "u50@user-area", "tensor"),
-                     *tensor = row_of(answer, models[m].name, "rtx3090", "tensor");
+        const json_t *dense = row_of(answer, models[m].name, "rtx3090", "dense", "launched"),
+                     *design = row_of(answer, models[m].name, "u50@user-area", "tensor", "least-energy"),
+                     *tensor = row_of(answer, models[m].name, "rtx3090", "tensor", "launched");
         assert_true(near(number(live, "ours"), number(dense, "live_bytes") / number(design, "live_bytes")));
         assert_string_equal(text(live, "verdict"), "does not follow");
         const json_t *energy = verdict_of(models[m].name, "tensor training over");
@@ -185,11 +232,176 @@ static void claims_are_judged(void **state) {
 /* Slower operators make other blocks pay here, and the step shorter: the range still holds the figure. */
 static void range_holds_the_figure(void **state) {
     (void)state;
-    json_t *told = test_program_json(0, "compare", "encoder-512", "--gpu", "a100-40gb", "--json", NULL);
+    json_t *told = test_program_json(0, "compare", "encoder-512", "--gpu", "a100-40gb", "--cpu", "none",
+                                     "--batch", "1", "--json", NULL);
     const json_t *rows = json_object_get(told, "rows");
-    assert_int_equal(json_array_size(rows), 3);
-    for (size_t i = 0; i < 3; i++) assert_around(json_array_get(rows, i), "seconds_per_step");
+    assert_int_equal(json_array_size(rows), 4 + 2);
+    for (size_t i = 0; i < 6; i++) assert_around(json_array_get(rows, i), "seconds_per_step");
     json_decref(told);
+}
+
+/* ---- verdicts, again from the rows ---- */
+
+static bool is_fpga(const json_t *row) {
+    return strcmp(text(row, "kind"), "fpga") == 0;
+}
+
+/* The least value of a key among FPGAs, or among all others. */
+static const json_t *least_row(const char *model, const char *key, bool fpga, bool any_batch) {
+    const json_t *rows = json_object_get(answer, "rows"), *best = NULL;
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        if (strcmp(text(row, "model"), model) != 0 || is_fpga(row) != fpga) continue;
+        if (!any_batch && json_is_true(json_object_get(row, "best_batch"))) continue;
+        if (!best || number(row, key) < number(best, key)) best = row;
+    }
+    assert_non_null(best);
+    return best;
+}
+
+/* A label names its row: "h200, dense, graph, batch 1". */
+static void assert_names(const char *label, const json_t *row) {
+    char expected[160];
+    snprintf(expected, sizeof expected, "%s, %s, %s, batch %.0f", text(row, "system"), text(row, "training"),
+             text(row, "way"), number(row, "batch"));
+    if (strncmp(label, expected, strlen(expected)) != 0)
+        fail_msg("%s, where the rows say %s", label, expected);
+}
+
+static void winners_by_the_rows(void **state) {
+    (void)state;
+    const json_t *winners = json_object_get(answer, "winners");
+    assert_int_equal(json_array_size(winners), 3 * 4);
+    for (size_t i = 0; i < json_array_size(winners); i++) {
+        const json_t *said = json_array_get(winners, i);
+        const bool time = strcmp(text(said, "quantity"), "time") == 0;
+        const bool any = strcmp(text(said, "batch"), "best") == 0;
+        const char *key = time ? "seconds_per_epoch" : "joules_per_epoch", *model = text(said, "model");
+        const json_t *ours = least_row(model, key, true, any), *theirs = least_row(model, key, false, any);
+        const json_t *wins = number(ours, key) <= number(theirs, key) ? ours : theirs;
+        assert_names(text(said, "fpga"), ours);
+        assert_names(text(said, "opponent"), theirs);
+        assert_names(text(said, "winner"), wins);
+        assert_true(near(number(said, "value"), number(wins, key)));
+        assert_true(near(number(said, "ratio"), number(theirs, key) / number(ours, key)));
+        const bool apart =
+            end_of(ours, key, 1) < end_of(theirs, key, 0) || end_of(theirs, key, 1) < end_of(ours, key, 0);
+        assert_true(json_is_true(json_object_get(said, "sure")) == apart);
+        assert_true(number(wins, "steps_per_epoch") >= 2);
+    }
+    for (size_t m = 0; m < 3; m++) {
+        const json_t *said = json_array_get(json_object_get(answer, "verdicts"), m);
+        assert_string_equal(text(said, "model"), models[m].name);
+        assert_non_null(strstr(text(said, "verdict"), "uild it"));
+    }
+}
+
+static const json_t *crossing_of(const char *model, const char *name) {
+    const json_t *all = json_object_get(answer, "crossings");
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *one = json_array_get(all, i);
+        if (strcmp(text(one, "model"), model) == 0 && strcmp(text(one, "crossing"), name) == 0) return one;
+    }
+    fail_msg("no crossing %s of %s", name, model);
+    return NULL;
+}
+
+/* Of a step at a batch, by another command: per example. */
+static double an_example(const char *label, const char *model, int batch, bool joules) {
+    char device[64], training[16], way[16], set[64];
+    assert_int_equal(sscanf(label, "%63[^,], %15[^,], %15[^,]", device, training, way), 3);
+    snprintf(set, sizeof set, "batch=%d", batch);
+    json_t *told = test_program_json(0, "roofline", "step", model, "--device", device, "--set", set, "--set",
+                                     *training == 'd' ? "format=dense" : "format=as-given", "--json", NULL);
+    const bool graph = strcmp(way, "graph") == 0;
+    double value = joules ? number(told, graph ? "graph_joules" : "joules")
+                          : 1e-3 * number(told, graph ? "graph_ms" : "launched_ms");
+    json_decref(told);
+    return value / batch;
+}
+
+/* Where they are said to be, the two sides are even. */
+static void crossings_are_roots(void **state) {
+    (void)state;
+    for (size_t m = 0; m < 3; m++) {
+        const char *model = models[m].name;
+        const json_t *fast = row_of(answer, model, "u50@user-area", "tensor", "fastest"),
+                     *frugal = row_of(answer, model, "u50@user-area", "tensor", "least-energy"),
+                     *rival = least_row(model, "joules_per_epoch", false, false);
+        for (int joules = 0; joules < 2; joules++) {
+            const json_t *batch = crossing_of(model, joules ? "batch-energy" : "batch-time");
+            int from = (int)number(batch, "value");
+            const char *key = joules ? "joules_per_step" : "seconds_per_step", *by = text(batch, "opponent");
+            double ours = number(joules ? frugal : fast, key);
+            assert_true(an_example(by, model, from, joules) < ours);
+            if (from > 1) assert_true(an_example(by, model, from - 1, joules) >= ours);
+        }
+        double power = number(crossing_of(model, "power"), "value");
+        assert_true(near(power * number(frugal, "seconds_per_epoch"), number(rival, "joules_per_epoch")));
+        double rest = number(crossing_of(model, "power-at-rest"), "value");
+        assert_true(near(number(frugal, "joules_per_step") +
+                             (rest - number(frugal, "rest_W")) * number(frugal, "seconds_per_step"),
+                         number(rival, "joules_per_step")));
+        assert_true(near(number(crossing_of(model, "power-budget"), "value"),
+                         number(least_row(model, "watts", false, false), "watts")));
+        assert_true(number(crossing_of(model, "latency"), "value") == number(fast, "seconds_per_step"));
+        /* The cheapest rented epoch at batch 1 is one on the 3090, at 0.3 USD an hour; three years of 8766 hours. */
+        const json_t *rented = row_of(answer, model, "rtx3090", "dense", "graph");
+        double epochs = 3 * 8766 * 3600 / number(fast, "seconds_per_epoch"),
+               cost = 0.3 * number(rented, "seconds_per_epoch") / 3600,
+               electricity = 0.2 * number(fast, "joules_per_epoch") / 3.6e6;
+        assert_true(near(number(crossing_of(model, "board-price"), "value"), epochs * (cost - electricity)));
+    }
+}
+
+/* The claimed ratio as a figure: at the step that is said to make it true, it is. */
+static void ratios_of_energy(void **state) {
+    (void)state;
+    const json_t *ratios = json_object_get(answer, "energy_ratios");
+    assert_int_equal(json_array_size(ratios), 3 * 3);
+    for (size_t i = 0; i < json_array_size(ratios); i++) {
+        const json_t *ratio = json_array_get(ratios, i);
+        const char *model = text(ratio, "model");
+        const json_t *gpu = row_of(answer, model, "rtx3090", "tensor", "launched"),
+                     *frugal = row_of(answer, model, "u50@user-area", "tensor", "least-energy");
+        double joules =
+            number(frugal, "joules_per_step") +
+            (number(ratio, "rest_W") - number(frugal, "rest_W")) * number(frugal, "seconds_per_step");
+        assert_true(near(number(ratio, "launched"), number(gpu, "joules_per_step") / joules));
+        assert_true(near(number(ratio, "kernels"),
+                         number(gpu, "watts") * number(gpu, "kernels_seconds_per_step") / joules));
+        assert_true(near(number(gpu, "watts") * number(ratio, "claimed_seconds") / joules, 3.6));
+    }
+}
+
+/* The host's power is on every side, or on none. */
+static void host_on_every_side(void **state) {
+    (void)state;
+    json_t *told = test_program_json(0, "compare", "atis-2enc", "--gpu", "rtx3090", "--batch", "1",
+                                     "--host-power", "80", "--json", NULL);
+    const json_t *rows = json_object_get(told, "rows");
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i), *bare = row_of(answer, "atis-2enc", text(row, "system"),
+                                                                    text(row, "training"), text(row, "way"));
+        if (is_fpga(row)) continue; /* another design may be the one of least energy */
+        assert_true(near(number(row, "watts"), number(bare, "watts") + 80));
+        assert_true(near(number(row, "joules_per_step"),
+                         number(bare, "joules_per_step") + 80 * number(bare, "seconds_per_step")));
+    }
+    json_decref(told);
+}
+
+/* The two figures, their scripts and numbers. */
+static void figures_are_drawn(void **state) {
+    (void)state;
+    char path[512];
+    snprintf(path, sizeof path, "%s", test_in_folder("sides.svg"));
+    test_run run = test_program("compare", "atis-2enc", "--gpu", "rtx3090", "--plot", path, "--quiet", NULL);
+    assert_int_equal(run.status, 0);
+    test_run_free(&run);
+    static const char *const names[] = {"sides.svg", "sides.dat", "sides-claim.svg", "sides-claim.dat"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(access(test_in_folder(names[i]), R_OK), 0);
 }
 
 static void people_and_refusals(void **state) {
@@ -198,12 +410,14 @@ static void people_and_refusals(void **state) {
     assert_int_equal(run.status, 0);
     assert_non_null(strstr(run.out, "does not follow"));
     assert_non_null(strstr(run.out, "step_power_W"));
-    assert_non_null(strstr(run.out, "step, J"));
+    assert_non_null(strstr(run.out, "Which system decides"));
+    assert_non_null(strstr(run.out, "Build it if"));
     assert_non_null(strstr(run.out, "memory / 30 to 51, BRAM <= 6 MiB, URAM <= 22.5 MiB, energy / 3.6"));
     test_run_free(&run);
-    json_t *small =
-        test_program_json(1, "compare", "atis-2enc", "--gpu", "rtx3090", "--fpga", "pynq-z2", "--json", NULL);
-    assert_int_equal(json_array_size(json_object_get(small, "rows")), 2);
+    json_t *small = test_program_json(1, "compare", "atis-2enc", "--gpu", "rtx3090", "--cpu", "none",
+                                      "--batch", "1", "--fpga", "pynq-z2", "--json", NULL);
+    assert_int_equal(json_array_size(json_object_get(small, "rows")), 4);
+    assert_int_equal(json_array_size(json_object_get(small, "crossings")), 0);
     assert_string_equal(json_string_value(json_array_get(json_object_get(small, "unfit"), 0)), "atis-2enc");
     json_decref(small);
     static const struct {
@@ -211,6 +425,9 @@ static void people_and_refusals(void **state) {
     } bad[] = {
         {"atis-2enc", "--fpga", "u50", "--gpu"},
         {"atis-2enc", "--gpu", "u50", "no roofline device"},
+        {"atis-2enc", "--batch", "many", "--batch many"},
+        {"atis-2enc", "--batch", "0", "--batch 0"},
+        {"atis-2enc", "--host-power", "-1", "--host-power"},
         {"atis-2enx", "--gpu", "h200", "atis-2enc"},
         {"/tmp", "--gpu", "h200", "not with folders"},
     };
@@ -239,14 +456,14 @@ static void a_design_of_a_sweep(void **state) {
            *compared =
                test_program_json(0, "compare", swept, "--point", id, "--gpu", "rtx3090", "--json", NULL);
     const char *model = text(cost, "model");
-    const json_t *here = row_of(compared, model, text(cost, "device"), "tensor"),
-                 *there = row_of(compared, model, "rtx3090", "tensor");
+    const json_t *here = row_of(compared, model, text(cost, "device"), "tensor", "given"),
+                 *there = row_of(compared, model, "rtx3090", "tensor", "launched");
     assert_true(
         near(number(here, "seconds_per_step"), number(json_object_get(cost, "latency"), "seconds_per_step")));
     assert_true(
         near(number(here, "joules_per_step"), number(json_object_get(cost, "energy"), "joules_per_step")));
     assert_true(near(1e3 * number(there, "seconds_per_step"), number(gpu, "launched_ms")));
-    assert_true(number(row_of(compared, model, "rtx3090", "dense"), "parameters_bytes") >
+    assert_true(number(row_of(compared, model, "rtx3090", "dense", "launched"), "parameters_bytes") >
                 number(there, "parameters_bytes"));
     json_decref(told), json_decref(cost), json_decref(gpu), json_decref(compared);
     test_run refused = test_program("compare", "atis-2enc", "--point", id, "--gpu", "rtx3090", NULL);
@@ -260,7 +477,10 @@ int main(void) {
         cmocka_unit_test(rows_are_whole),      cmocka_unit_test(gpus_as_roofline_step_says),
         cmocka_unit_test(design_as_cost_says), cmocka_unit_test(claims_are_judged),
         cmocka_unit_test(people_and_refusals), cmocka_unit_test(range_holds_the_figure),
-        cmocka_unit_test(a_design_of_a_sweep),
+        cmocka_unit_test(a_design_of_a_sweep), cmocka_unit_test(range_of_the_fpga),
+        cmocka_unit_test(winners_by_the_rows), cmocka_unit_test(crossings_are_roots),
+        cmocka_unit_test(ratios_of_energy),    cmocka_unit_test(host_on_every_side),
+        cmocka_unit_test(figures_are_drawn),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -2,11 +2,11 @@
  * own: each gives TN_MEMORY, nothing leaks, and the folder stays usable. */
 #include "base/memory.h"
 #include "front/knee.h"
-#include "results/comparison.h"
 #include "results/outside.h"
 #include "results/recommendation.h"
 #include "results/remedy.h"
 #include "results/result.h"
+#include "results/verdict.h"
 #include "support/shared.h"
 
 #include <setjmp.h>
@@ -66,7 +66,6 @@ static tn_status recommendation(tn_error *error) {
     enum { DESIGNS = 16, CLOSE = 2 };
     tn_arena arena = {0};
     tn_space space;
-    const tn_space *search;
     tn_misses misses;
     tn_robustness robustness;
     tn_claims claims;
@@ -74,7 +73,13 @@ static tn_status recommendation(tn_error *error) {
     tn_device *device;
     tn_roofline *roofline;
     tn_comparison_row row[3];
-    uint64_t id[DESIGNS], knee;
+    uint64_t id[DESIGNS];
+    tn_model *base;
+    tn_searched_builds builds;
+    tn_compared_step compared = {.kind = TN_SYSTEM_GPU, .way = TN_WAY_LAUNCHED};
+    const tn_rent rent = {"rtx3090", 0.3};
+    const tn_rent_terms terms = {0.2, 3, 1, &rent};
+    tn_judgement judgement;
     bool kept[DESIGNS] = {false};
     tn_point point[DESIGNS] = {{{0}, 0}};
     size_t left;
@@ -89,11 +94,20 @@ static tn_status recommendation(tn_error *error) {
     if (status == TN_OK)
         status = tn_device_load(test_source("models/devices/rtx3090.yaml"), NULL, 0, &arena, &device, error);
     if (status == TN_OK) status = tn_roofline_of(device, &arena, &roofline, error);
-    if (status == TN_OK) status = tn_compare_gpu(model, NULL, 0, roofline, true, &arena, &row[0], error);
-    if (status == TN_OK) status = tn_compare_gpu(model, NULL, 0, roofline, false, &arena, &row[1], error);
-    if (status == TN_OK) status = tn_compare_fpga(&space, 0, &arena, &row[2], error);
+    if (status == TN_OK) status = tn_model_load(model, NULL, 0, &arena, &base, error);
+    if (status == TN_OK) {
+        compared.model = base;
+        compared.roofline = roofline;
+        compared.is_dense = true;
+        status = tn_compare_step(&compared, 0, &arena, &row[0], error);
+    }
+    compared.is_dense = false;
+    if (status == TN_OK) status = tn_compare_step(&compared, 2, &arena, &row[1], error);
+    if (status == TN_OK) status = tn_compare_fpga(&space, 0, TN_WAY_GIVEN, &arena, &row[2], error);
     if (status == TN_OK) status = tn_claims_judge(&claims, row, 3, &arena, &verdicts, error);
-    if (status == TN_OK) status = tn_compare_search(model, NULL, 0, "u50", &arena, &search, &knee, error);
+    if (status == TN_OK)
+        status = tn_judge_rows(row, 3, &compared, 1, &terms, 0, &claims, &arena, &judgement, error);
+    if (status == TN_OK) status = tn_compare_search(model, NULL, 0, 0, "u50", &arena, &builds, error);
     tn_arena_free(&arena);
     return status;
 }

@@ -37,8 +37,10 @@ static void added_up_by_hand(void **state) {
         "roofline.precisions.fp32.peak_TFLOPS=0.001",
         "roofline.host_us_per_operation=0",
         "roofline.host_us_per_kernel=10",
-        "roofline.step_power_W=50"};
-    tn_roofline *roofline = load(test_source("models/devices/generic-cpu.yaml"), set, 7, &arena);
+        "roofline.step_power_W=50",
+        "roofline.load_power_W=70",
+        "roofline.graph_factor=[0.5, 2]"};
+    tn_roofline *roofline = load(test_source("models/devices/generic-cpu.yaml"), set, 9, &arena);
     tn_operation operation[] = {
         {.kind = TN_OP_PRODUCT, .batch = 1, .rows = 8, .reduction = 10, .columns = 8, .flops = 1280},
         {.kind = TN_OP_ADD,
@@ -63,11 +65,18 @@ static void added_up_by_hand(void **state) {
     assert_int_equal(predicted.kernel[0].count, 2);
     assert_true(fabs(predicted.launched_us - 30) < 1e-9);
     assert_true(fabs(predicted.joules - 30e-6 * 50) < 1e-15);
+    /* 2560 of 1e3 flops a us, less than 1,201,792 bytes of 1e5 a us: so much of what lies between waiting and the peak. */
+    double share = 1201792 / 1e5 / predicted.graph_us;
+    assert_true(fabs(predicted.graph_W - (50 + 20 * share)) < 1e-9);
+    assert_true(fabs(predicted.graph_joules - 1e-6 * predicted.graph_us * (50 + 20 * share)) < 1e-15);
+    assert_true(fabs(predicted.least_graph_joules - 1e-6 * predicted.graph_us / 2 * 20) < 1e-15);
+    assert_true(fabs(predicted.most_graph_joules - 1e-6 * predicted.graph_us * 2 * 150) < 1e-15);
     /* More launches than operations; so few that the kernels themselves are longer. */
     assert_int_equal(tn_roofline_step_predict(roofline, &step, 9, &arena, &predicted, NULL), TN_OK);
     assert_true(fabs(predicted.launched_us - 90) < 1e-9);
     assert_int_equal(tn_roofline_step_predict(roofline, &step, 1, &arena, &predicted, NULL), TN_OK);
     assert_true(fabs(predicted.launched_us - predicted.graph_us) < 1e-9);
+    assert_true(predicted.joules == predicted.graph_joules);
     step.precision = "bf16";
     tn_error error;
     assert_int_equal(tn_roofline_step_predict(roofline, &step, 0, &arena, &predicted, &error), TN_INPUT);
