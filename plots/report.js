@@ -85,8 +85,17 @@ function quantity(value, unit) {
     return plain(value * scale) + (prefixed && " " + prefixed);
 }
 
+// 4.8e-7 as people write it.
+function power(value) {
+    const [digits, exponent] = value.toExponential(1).split("e");
+    return value === 0 ? "0" : `${digits}\u00b710${[...String(+exponent)].map(c => c === "-" ? "\u207b" : "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[c]).join("")}`;
+}
+
+const many = count => count < 1e18 ? quantity(count, "") : power(Number(count));
+
 // A text of front.csv as a person reads it; ids and choices as they are typed.
-const human = (key, text) => key === "id" || data.choices.includes(key) || text === "" || !isFinite(Number(text)) ? text
+const human = (key, text) => key === "rtl" && text !== "yes" ? "no, for its " + text.slice(text.lastIndexOf(".") + 1).replaceAll("_", " ")
+    : data.choices.includes(key) && /^\d{5,}$/.test(text) ? thousands(text) : key === "id" || data.choices.includes(key) || text === "" || !isFinite(Number(text)) ? text
     : quantity(Number(text), unitOf(key));
 
 // The other way: "2.4 ms", "7 MiB", "0.5", in the unit that is kept; NaN: it is no such quantity.
@@ -131,7 +140,7 @@ const byKey = new Map(columns.map(c => [c.key, c]));
 const column = key => byKey.get(key);
 const choices = columns.filter(c => c.choice);
 const shown = [...choices, ...objectives.map(column)].filter(c => c && c.varies && c.low < c.high);
-const nameOf = (c, v) => c.numeric ? c.choice ? String(v) : quantity(v, unitOf(c.key)) : c.names[v];
+const nameOf = (c, v) => c.numeric ? c.choice ? plain(v) : quantity(v, unitOf(c.key)) : c.names[v];
 
 function table(parsed) {
     return element("table", {}, element("tr", {}, ...parsed.head.map(h => element("th", { scope: "col" }, title(h)))),
@@ -154,7 +163,7 @@ function fillBars(place, rows, most) {
         element("span", {}, row.text))));
 }
 
-const keys = list => list.flatMap(([name, colour]) => [element("i", { class: "key", style: "background:" + colour }), name]);
+const keys = list => list.flatMap(([name, colour]) => [element("i", { class: "key", style: "background:" + colour }), name + " "]);
 
 // A command that one types, and a button that copies it.
 function command(text) {

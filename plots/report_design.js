@@ -6,8 +6,8 @@ const phaseKeys = () => keys(phases.map((name, k) => [name, phaseColour[k]]));
 function drawPage() {
     at("title").textContent = data.space;
     document.title = data.space + " - tenfold report";
-    at("subtitle").textContent = `${data.model} on ${data.device}: ${quantity(sweep.evaluated, "")} of ${quantity(sweep.designs, "")} designs evaluated, ` +
-        `${quantity(sweep.feasible, "")} fit, ${plain(front.rows.length)} on the front` + (sweep.complete === "exhausted" ? "" : ` (unfinished: ${sweep.complete})`) +
+    at("subtitle").textContent = `${data.model} on ${data.device}: ${many(sweep.evaluated)} of ${many(sweep.designs)} designs evaluated, ` +
+        `${many(sweep.feasible)} fit, ${plain(front.rows.length)} on the front` + (sweep.complete === "exhausted" ? "" : ` (unfinished: ${sweep.complete})`) +
         (sweep.shards ? ` (part ${sweep.shard} of ${sweep.shards}: not the front of the whole space)` : "");
     at("advice").replaceChildren(...data.advice.trim().split("\n").flatMap(line => {
         const [label, text] = line.split("\t"), typed = label === "next" && /^(tenfold .*?) \((.*)\)$/.exec(text);
@@ -25,12 +25,6 @@ function drawOthers() {
             const cell = row[recommended.head.indexOf(key)], number = cell !== "" && isFinite(Number(cell));
             return element("td", number ? { class: "number", title: cell } : {}, human(key, cell));
         }))));
-}
-
-// 4.8e-7 as people write it.
-function power(value) {
-    const [digits, exponent] = value.toExponential(1).split("e");
-    return value === 0 ? "0" : `${digits}\u00b710${[...String(+exponent)].map(c => c === "-" ? "\u207b" : "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[c]).join("")}`;
 }
 
 function drawValidation() {
@@ -72,8 +66,8 @@ function standing(i) {
     if (i >= 0) return idOf(i) === String(data.advised) ? "which is recommended" : idOf(i) === knee ? "the knee of the front" : "on the front";
     const has = data.devices[panelsOf(i)[3]].has, lacks = Object.keys(has).filter(key => key !== "on_chip_bytes" && Number(cellOf(i, key)) > has[key]);
     if (lacks.length) return `which does not fit: it takes more ${lacks.map(title).join(", ")} than there are`;
-    const many = front.rows.filter(row => beats(row, own)).length;
-    return "not on the front" + (many ? `: ${plain(many)} of its designs are at least as good in every objective and better in one` : "");
+    const above = front.rows.filter(row => beats(row, own)).length;
+    return "not on the front" + (above ? `: ${plain(above)} of its designs are at least as good in every objective and better in one` : "");
 }
 
 function drawNumbers(i) {

@@ -129,8 +129,8 @@ function sparse(a, apart) {
 // ---- colours: a value each where there are few, else six equal parts of the range ----
 function colouring(c) {
     if (c.values.length <= 6) {
-        const unlike = !c.numeric, many = c.values.length;
-        const colour = k => unlike ? hues[k] : scale[many < 2 ? 2 : Math.round(5 * k / (many - 1))];
+        const unlike = !c.numeric, count = c.values.length;
+        const colour = k => unlike ? hues[k] : scale[count < 2 ? 2 : Math.round(5 * k / (count - 1))];
         return { group: v => c.values.indexOf(v), colour, names: c.values.map(v => nameOf(c, v)) };
     }
     const step = (c.high - c.low) / 6, edge = k => c.numeric ? c.choice ? plain(Math.ceil(c.low + k * step)) : quantity(c.low + k * step, unitOf(c.key)) : c.names[Math.round(c.low + k * step)];
@@ -345,7 +345,7 @@ function drawOneAxis(svg, c, k, low, high, width) {
         : element("text", { x: x + 4, y: q + 4, class: "tick" }, label(t)));
     const tip = element("title", {}, a.head), head = (text, y) => element("text", p.lying ? { x: low, y, class: "tick", style: "fill:var(--ink)" }
         : { x, y, "text-anchor": k === 0 ? "start" : k + 1 === shown.length ? "end" : "middle", ...(k === 0 ? { dx: -44 } : k + 1 === shown.length ? { dx: 70 } : {}) }, text);
-    const names = p.lying ? [a.head, ""] : halves(a.head, Math.floor(p.apart / 6.8));
+    const names = p.lying ? [a.head, ""] : halves(a.head, Math.max(6, Math.floor(p.apart / 7.6)));
     group.append(head(names[0], p.lying ? x - 8 : 16), head(names[1], p.lying ? x - 8 : 32), tip);
     if (bounds.has(c.key)) {
         const ends = bounds.get(c.key).map(v => a.place(Math.max(c.low, Math.min(c.high, v)))).sort((u, v) => u - v);
@@ -422,7 +422,7 @@ function drawDesigns() {
     at("designs").replaceChildren(head, ...sorted.slice(0, order.most).map((i, place) => {
         const choose = element("button", { type: "button", "data-sort": "row " + i }, idOf(i));
         choose.addEventListener("click", () => select(i));
-        const row = element("tr", { class: (i === selected ? "chosen" : "") + (place < 12 ? "" : " later") }, element("td", { class: "number", title: idOf(i) }, choose),
+        const row = element("tr", { class: (i === selected ? "chosen" : "") + (place < 10 ? "" : " later") }, element("td", { class: "number", title: idOf(i) }, choose),
             ...listed.slice(1).map(k => element("td", { ...(k.numeric ? { class: "number" } : {}), title: front.rows[i][k.place] }, human(k.key, front.rows[i][k.place]))));
         row.addEventListener("pointerenter", () => setFocus(i));
         return row;

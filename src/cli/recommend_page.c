@@ -61,7 +61,12 @@ static tn_status say_choices(const tn_space *space, uint64_t id, tn_buffer *word
         tn_axis_value(axis, tn_choices_digit(&space->choices, id, i), &value);
         if (text.length) tn_buffer_text(&text, ", ");
         tn_word_put_title(axis->key, &text);
-        tn_buffer_format(&text, " %s", value.data ? value.data : "");
+        char number[48];
+        const uint64_t *whole = axis->number ? &axis->number[tn_choices_digit(&space->choices, id, i)] : NULL;
+        tn_buffer_format(&text, " %s",
+                         whole && *whole > 9999 ? tn_plain_text((double)*whole, number)
+                         : value.data           ? value.data
+                                                : "");
     }
     if (more) tn_buffer_format(&text, ", and %zu more choices (--full)", more);
     tn_status status = value.status != TN_OK ? value.status : text.status;

@@ -171,7 +171,7 @@ static tn_status put_kernels(tn_json *json, const tn_explanation *why, names *al
     tn_json_row(json);
     for (uint32_t k = 0; status == TN_OK && k < why->kernels; k++) {
         uint32_t place;
-        if (why->kernel[k].busy_cycles == 0) continue;
+        if (why->kernel[k].operations == 0) continue; /* the wires between kernels */
         status = name_place(all, why->kernel[k].name, &place, error);
         if (status != TN_OK) break;
         kernel_runs(why, k, spent, &runs);

@@ -54,6 +54,8 @@ const tn_word tn_words[] = {
     {"joules", "energy", "J", NULL},
     {"bytes", "size", "B", NULL},
     {"macs", "multiply-adds", "", "products of two numbers, each added to a sum (MAC)"},
+    {"params", "parameters", "", NULL},
+    {"cycles", "clock cycles", "", NULL},
     {"flops", "operations on numbers", "", "two of a multiply-add, one of any other (FLOP)"},
     {"saved_elements", "numbers kept for the backward pass", "", NULL},
     {"clock_MHz", "clock", "MHz", NULL},

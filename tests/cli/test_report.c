@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "space/quantity.h"
 #include "support/browser.h"
 #include "support/folder.h"
 #include "support/program.h"
@@ -199,8 +200,11 @@ static void its_table_is_the_front(void **state) {
                        *told = json_string_value(json_array_get(json_array_get(row, k), 1));
             char wanted[48];
             assert_string_equal(exact, text_at(index, column_of(key)));
-            if (k > 0 && !strchr(key, '.') && tn_word_find(key))
+            const tn_quantity *quantity;
+            if (tn_quantity_find(key, (tn_position){0}, &quantity, NULL) == TN_OK)
                 assert_string_equal(told, tn_quantity_text(atof(exact), tn_word_unit(key), wanted));
+            else if (k > 0 && strspn(exact, "0123456789") == strlen(exact) && strlen(exact) > 4)
+                assert_string_equal(told, tn_plain_text(atof(exact), wanted));
             else
                 assert_string_equal(told, exact);
         }
@@ -342,7 +346,8 @@ static void says_what_recommend_says(void **state) {
     char *said = words("bare = document.getElementById('advice').cloneNode(true), "
                        "bare.querySelectorAll('.copy').forEach(b => b.remove()), "
                        "[...bare.children].map(e => e.textContent).join(' ')");
-    const char *a = said, *b = run.out;
+    const char *a = said, *b = strstr(run.out, "build "); /* behind what it says of an unfinished sweep */
+    assert_non_null(b);
     while (*a || *b) { /* the same but for blanks and ends of lines */
         while (*a == ' ' || *a == '\n') a++;
         while (*b == ' ' || *b == '\n') b++;
@@ -350,7 +355,7 @@ static void says_what_recommend_says(void **state) {
         a += *a != '\0', b += *b != '\0';
     }
     char *shown = words("document.querySelector('#shown h2').textContent"), design[64] = "D", id[32];
-    assert_int_equal(sscanf(run.out, "build design %31[0-9]", id), 1);
+    assert_int_equal(sscanf(strstr(run.out, "build "), "build design %31[0-9]", id), 1);
     snprintf(design, sizeof design, "Design %s", id);
     assert_string_equal(shown, design);
     free(said), free(shown);
