@@ -9,19 +9,20 @@ set xrange [E_min > 1 || E_max > 1 ? 1 : 0 : E_max + 0.2]
 set xtics nomirror 1
 if (E_max > 12) { set xtics nomirror autofreq }
 set ytics nomirror
-set grid xtics ytics linetype 1 linecolor rgb "#e4e4e4"
+set grid xtics ytics linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
 set border 3
-if (named) { set key tmargin center horizontal noenhanced } else { unset key }
+if (named) { set key inside bottom right vertical opaque } else { unset key }
 # The ends between which all of it lies.
-set arrow 1 from graph 0, first 100 * constant to graph 1, first 100 * constant nohead back dashtype 2 linecolor rgb "#888888"
-set label 1 "constant answer" at graph 0.99, first 100 * constant right offset 0, 0.5 textcolor rgb "#666666"
+set arrow 1 from graph 0, first constant to graph 1, first constant nohead back dashtype 2 linecolor rgb "#888888"
+set label 1 "constant answer" at graph 0.99, first constant right offset 0, 0.5 textcolor rgb "#666666"
 if (has_dense) {
-    set arrow 2 from graph 0, first 100 * dense to graph 1, first 100 * dense nohead back dashtype 4 linecolor rgb "#888888"
-    set label 2 "dense" at graph 0.01, first 100 * dense left offset 0, 0.5 textcolor rgb "#666666"
+    set arrow 2 from graph 0, first dense to graph 1, first dense nohead back dashtype 4 linecolor rgb "#888888"
+    set label 2 "dense" at graph 0.01, first dense left offset 0, 0.5 textcolor rgb "#666666"
 }
 other = has_dense ? dense : constant
-low = 100 * (constant < other ? constant : other)
-high = 100 * (constant < other ? other : constant)
+low = constant < other ? constant : other
+high = constant < other ? other : constant
 set yrange [* < low : high < *]
-plot for [i = 1 : lines] data index i - 1 using 1:(100 * $2) with linespoints pointtype 7 pointsize 0.7 linewidth 1.4 \
+set title "what candidates have learned after each epoch" noenhanced
+plot for [i = 1 : lines] data index i - 1 using 1:2 with linespoints pointtype 7 pointsize 0.7 linewidth 1.4 \
          linecolor rgb hue[(i - 1) % 7 + 1] title title_of[i]

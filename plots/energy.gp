@@ -8,7 +8,7 @@ set style fill solid 0.85 noborder
 set yrange [rows - 0.4 : -0.6]
 set xrange [0 : most * 1.45]
 set ytics noenhanced nomirror scale 0
-set grid xtics linetype 1 linecolor rgb "#e4e4e4"
+set grid xtics linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
 unset key
 set border 1
 set xtics nomirror

@@ -7,7 +7,7 @@ set logscale xy
 per = 1 / time_ms
 set xlabel "time that the roofline foretells, " . time_unit
 set ylabel "time that it took, " . time_unit
-set grid linecolor rgb "#dddddd"
+set grid linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
 set key bottom right Left reverse
 stats data using 1:2 nooutput
 low = (STATS_min_x < STATS_min_y ? STATS_min_x : STATS_min_y) / 2

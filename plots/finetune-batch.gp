@@ -6,8 +6,10 @@ set title heading noenhanced
 set xlabel "memory of a GPU, GB"
 set ylabel "largest batch, examples"
 set logscale y
-set yrange [0.8:*]
-set grid linecolor rgb "#e4e4e4" linetype 1
+stats data index 0:lines - 1 using 4 name "B" nooutput
+set yrange [0.8 : 1.4 * (B_max > 2 ? B_max : 2)]
+eval("set ytics " . log_marks(0.8, 1.4 * (B_max > 2 ? B_max : 2)))
+set grid linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
 set key top left Left reverse samplen 1.5 noenhanced
 array colour[6] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"]
 pick(n) = colour[int(n - 1) % 6 + 1]

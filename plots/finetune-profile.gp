@@ -8,7 +8,7 @@ set style fill solid 0.9 noborder
 set yrange [rows - 0.4 : -0.6]
 set xrange [0 : most * 1.3]
 set ytics noenhanced nomirror scale 0
-set grid xtics linetype 1 linecolor rgb "#e4e4e4"
+set grid xtics linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
 set key bottom right samplen 1.5 noenhanced
 array colour[4] = ["#0072b2", "#56b4e9", "#e69f00", "#999999"]
 plot data using (0.5 * $2):0:(0.5 * $2):(0.36):yticlabels(1) with boxxyerror linecolor rgb colour[1] title stage_0, \

@@ -4,7 +4,7 @@
 # variables: groups, columns, rows; arrays heading[group], top[group], first[group], last[group] (series from 0), label[series + 1]
 # columns: batch_size queries_per_s low high
 set multiplot layout rows, columns
-set grid linecolor rgb "#dddddd"
+set grid linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
 set key bottom right noenhanced
 set xlabel "batch size"
 set ylabel "examples/s"

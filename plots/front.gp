@@ -13,7 +13,7 @@ set logscale y
 set cbrange [0:rank_most]
 unset colorbox
 unset key
-set grid xtics ytics linetype 1 linecolor rgb "#e4e4e4"
+set grid xtics ytics linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
 stats data index 0 using 4 name 'L' nooutput
 stats data index 0 using 1 name 'M' nooutput
 stats data index 0 using 2 name 'D' nooutput

@@ -8,7 +8,7 @@ set style fill solid 1 noborder
 set yrange [rows - 0.4 : -0.6]
 set xrange [0 : most * 1.7]
 set ytics noenhanced nomirror scale 0
-set grid xtics linetype 1 linecolor rgb "#e4e4e4"
+set grid xtics linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
 set key bottom right samplen 1.5
 number = "0 0 0"
 of(k) = int(word(number, k + 1))

@@ -8,7 +8,7 @@ set style fill solid 0.9 noborder
 set yrange [rows - 0.4 : -0.6]
 set xrange [0 : most * 1.18]
 set ytics noenhanced nomirror scale 0
-set grid xtics linetype 1 linecolor rgb "#e4e4e4"
+set grid xtics linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
 set key bottom right samplen 1.5 noenhanced
 array colour[4] = [hue[1], hue[2], hue[6], hue[7]]
 set border 1

@@ -22,8 +22,10 @@ if (narrow(low, high)) { unset logscale y }
 eval("set ytics " . log_marks(low, high))
 set xlabel "parameters"
 set ylabel "relative error"
-set grid xtics ytics linecolor rgb "#dddddd"
-set key outside right top noenhanced
-plot for [k = 1:lines] data index k using 1:(shown($2)) with linespoints pointtype 6 + k linewidth 2 \
+set grid xtics ytics linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
+set key inside bottom left noenhanced
+array form[5] = [7, 5, 9, 13, 11]
+plot for [k = 1:lines] data index k using 1:(shown($2)) with linespoints pointtype form[(k - 1) % 5 + 1] linewidth 1.5 \
+         linecolor rgb hue[(k - 1) % 7 + 1] \
          title value(sprintf("format_%d", k)), \
      NaN with lines linewidth 0 linecolor rgb "#ffffff" title (exact ? "on the lower edge: no error" : "")

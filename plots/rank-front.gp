@@ -7,11 +7,11 @@ set title heading noenhanced
 set logscale y
 set xlabel cost_label noenhanced
 set ylabel error_label noenhanced
-set grid xtics ytics linecolor rgb "#dddddd"
+set grid xtics ytics linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
 set key top right
 set xrange [0 : *]
 set format x "%.0s %c"
-set rmargin 4
+set rmargin 7
 stats data index 0 using ($2 > 0 ? log10($2) : NaN) name "E" nooutput
 low = 10 ** E_min / 2
 high = 10 ** E_max * 2

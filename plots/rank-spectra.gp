@@ -6,7 +6,7 @@ set title "singular values of the unfoldings" noenhanced
 set logscale xy
 set xlabel "number of the singular value"
 set ylabel "singular value over the largest"
-set grid xtics ytics linecolor rgb "#dddddd"
+set grid xtics ytics linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
 stats data using ($2 > 1e-9 ? log10($2) : NaN) name "S" nooutput
 stats data using 1 name "N" nooutput
 low = 10 ** S_min / 2

@@ -42,33 +42,79 @@ function parse(text) {
     return { head: rows[0] || [], rows: rows.slice(1) };
 }
 
-function short(value, digits = 4) {
-    if (typeof value !== "number" || !isFinite(value)) return String(value);
-    if (Number.isInteger(value)) return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
-    return String(+value.toPrecision(digits));
+// ---- titles, units, prefixes: the table of src/text/words.c, which everything that tenfold prints reads ----
+const title = key => (data.words[key] || [key.replaceAll("_", " ")])[0];
+const unitOf = key => (data.words[key] || ["", ""])[1];
+const better = key => (data.words[key] || ["", "", 0])[2]; // -1: less, 1: more, 0: neither
+
+function prefixOf(unit, value) {
+    const table = data.prefixes[unit], size = Math.abs(value) * 1.0005;
+    if (!table) return [unit, 1];
+    let i = table.length - 1;
+    while (i > 0 && !(size * table[i][1] >= table[i][2])) i--;
+    if (value === 0 || !isFinite(value)) for (i = 0; i + 1 < table.length && table[i][1] !== 1;) i++;
+    return table[i];
 }
 
-const units = [[/^seconds|_seconds/, [[1, "s"], [1e-3, "ms"], [1e-6, "\u00b5s"]]], [/joules/, [[1, "J"], [1e-3, "mJ"], [1e-6, "\u00b5J"]]],
-    [/bytes/, [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]]], [/^watts/, [[1, "W"], [1e-3, "mW"]]],
-    [/^macs|^peak_elements|^parameters|^degrees|^cycles/, [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]]]];
+const prefixBetween = (unit, least, most) => {
+    const [a, b] = [Math.abs(least), Math.abs(most)].sort((p, q) => p - q);
+    return prefixOf(unit, a > 0 ? Math.max(Math.sqrt(a) * Math.sqrt(b), b / 2000) : b);
+};
+const thousands = text => text.replace(/\B(?=(\d{3})+$)/g, ",");
 
-// A text of front.csv as a person reads it, by the unit in its column's name.
-function human(key, text) {
-    const value = Number(text), steps = (units.find(([pattern]) => pattern.test(key)) || [])[1];
-    if (text === "" || !isFinite(value)) return text;
-    if (/^accuracy$/.test(key)) return short(100 * value) + " %";
-    if (!steps || value === 0) return short(value);
-    const [size, unit] = steps.find(([size]) => Math.abs(value) >= size) || steps[steps.length - 1];
-    return short(value / size) + (unit && " " + unit);
+// With n digits behind the point; a tie goes to the even digit, as in C.
+function fixed(value, n) {
+    const scaled = value * 10 ** n, below = Math.floor(scaled);
+    const tie = scaled - below === 0.5 && Number.isInteger(value * 2 ** (n + 1));
+    return tie ? ((below % 2 ? below + 1 : below) / 10 ** n).toFixed(n) : value.toFixed(n);
 }
 
-// ---- designs: one for each row of front.csv, in its order ----
+// Three or four significant digits.
+function plain(value) {
+    const size = Math.abs(value);
+    if (!isFinite(value)) return "-";
+    if (size >= 9999.5 && size < 1e15) return (value < 0 ? "-" : "") + thousands(String(Math.round(size)));
+    if (Number.isInteger(value)) return String(value);
+    if (size >= 99.95) return fixed(value, 0);
+    if (size >= 1e-3) return fixed(value, size < 0.0995 ? 4 : size < 0.9995 ? 3 : size < 9.995 ? 2 : 1);
+    return String(+value.toPrecision(3));
+}
+
+function quantity(value, unit) {
+    const [prefixed, scale] = prefixOf(unit, value);
+    return plain(value * scale) + (prefixed && " " + prefixed);
+}
+
+// 4.8e-7 as people write it.
+function power(value) {
+    const [digits, exponent] = value.toExponential(1).split("e");
+    return value === 0 ? "0" : `${digits}\u00b710${[...String(+exponent)].map(c => c === "-" ? "\u207b" : "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[c]).join("")}`;
+}
+
+const many = count => count < 1e18 ? quantity(count, "") : power(Number(count));
+
+// A text of front.csv as a person reads it; ids and choices as they are typed.
+const human = (key, text) => key === "rtl" && text !== "yes" ? "no, for its " + text.slice(text.lastIndexOf(".") + 1).replaceAll("_", " ")
+    : data.choices.includes(key) && /^\d{5,}$/.test(text) ? thousands(text) : key === "id" || data.choices.includes(key) || text === "" || !isFinite(Number(text)) ? text
+    : quantity(Number(text), unitOf(key));
+
+// The other way: "2.4 ms", "7 MiB", "0.5", in the unit that is kept; NaN: it is no such quantity.
+function amount(key, text) {
+    const found = /^\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)\s*(.*?)\s*$/i.exec(text);
+    if (!found) return NaN;
+    const prefix = (data.prefixes[unitOf(key)] || []).find(([name]) => name.toLowerCase() === found[2].replace(/^u(?=.)/, "\u00b5").toLowerCase());
+    return found[2] && !prefix ? NaN : Number(found[1].replaceAll(",", "")) / (prefix && found[2] ? prefix[1] : 1);
+}
+
+// ---- designs: one for each row of front.csv, in its order; -1: the page's own, where it is not among them ----
 const front = parse(data.front), recommended = parse(data.recommended);
 const sweep = JSON.parse(data.sweep);
 const objectives = sweep.objectives.map(o => o.quantity);
-const idOf = i => front.rows[i][0];
-const own = data.design.texts, ownId = own[0]; // the design that the page is about, under the head of front.csv
-const ownText = key => own[front.head.indexOf(key)];
+const own = data.design.texts; // of the design that the page opens with, under the head of front.csv
+const ownRow = front.rows.findIndex(row => row[0] === own[0]);
+const advisedRow = front.rows.findIndex(row => row[0] === String(data.advised));
+const textsOf = i => i < 0 ? own : front.rows[i];
+const idOf = i => textsOf(i)[0];
 const knee = recommended.rows.length ? recommended.rows[0][recommended.head.indexOf("id")] : "";
 
 // What a column holds as numbers; names are counted in their order. Made when it is first asked for.
@@ -77,9 +123,8 @@ function numbersOf(place) {
     const numeric = numbers.every((v, i) => v === v && texts[i] !== "" || texts[i] === "nan");
     const names = numeric ? [] : [...new Set(texts)].sort(), placeOf = new Map(names.map((name, i) => [name, i]));
     const value = numeric ? numbers : texts.map(text => placeOf.get(text));
-    let low = Infinity, high = -Infinity;
-    for (const v of value) if (isFinite(v)) { low = Math.min(low, v); high = Math.max(high, v); }
-    return { numeric, names, value, low, high };
+    const values = [...new Set(value)].filter(isFinite).sort((a, b) => a - b);
+    return { numeric, names, value, values, low: values[0], high: values[values.length - 1] };
 }
 
 const columns = front.head.map((key, place) => {
@@ -88,46 +133,68 @@ const columns = front.head.map((key, place) => {
     return { key, place, choice: data.choices.includes(key),
              varies: front.rows.some(row => row[place] !== front.rows[0][place]),
              get numeric() { return made("numeric"); }, get names() { return made("names"); }, get value() { return made("value"); },
+             get values() { return made("values"); }, // the different ones, rising
              get low() { return made("low"); }, get high() { return made("high"); } };
 });
 const byKey = new Map(columns.map(c => [c.key, c]));
 const column = key => byKey.get(key);
 const choices = columns.filter(c => c.choice);
 const shown = [...choices, ...objectives.map(column)].filter(c => c && c.varies && c.low < c.high);
-
-// A key's last part where no other column shown has it.
-const lastPart = key => key.slice(key.lastIndexOf(".") + 1);
-const brief = key => shown.filter(c => lastPart(c.key) === lastPart(key)).length > 1 ? key : lastPart(key);
+const nameOf = (c, v) => c.numeric ? c.choice ? plain(v) : quantity(v, unitOf(c.key)) : c.names[v];
 
 function table(parsed) {
-    return element("table", {}, element("tr", {}, ...parsed.head.map(h => element("th", { scope: "col" }, h))),
-        ...parsed.rows.map(row => element("tr", {}, ...row.map(cell => element("td", isFinite(Number(cell)) && cell !== "" ? { class: "number" } : {}, cell)))));
+    return element("table", {}, element("tr", {}, ...parsed.head.map(h => element("th", { scope: "col" }, title(h)))),
+        ...parsed.rows.map(row => element("tr", {}, ...row.map((cell, k) => {
+            const number = isFinite(Number(cell)) && cell !== "";
+            return element("td", number ? { class: "number", title: cell } : {}, number ? quantity(Number(cell), /^seconds/.test(parsed.head[k]) ? "s" : "") : cell);
+        }))));
 }
 
 const heading = text => element("th", { scope: "row" }, text);
 
-// Lines of a bar with its name before and a remark behind it. parts: [value, colour, over]: side by side, or over the others.
+// Lines of a bar with its name before and a remark behind it. parts: [value, colour, over]: side by side, or over the others;
+// cap: a stroke at that value.
 function fillBars(place, rows, most) {
+    const share = value => `${Math.min(100, 100 * value / most)}%`;
     place.replaceChildren(...rows.map(row => element("div", {}, element("span", {}, row.name),
         element("span", { class: "bar" }, ...row.parts.map(([value, colour, over]) =>
-            element("i", { style: `width:${Math.min(100, 100 * value / most)}%;background:${colour}`, ...(over ? { class: "over" } : {}) }))),
+            element("i", { style: `width:${share(value)};background:${colour}`, ...(over ? { class: "over" } : {}) })),
+            ...(row.cap ? [element("i", { class: "cap", style: `left:${share(row.cap)}` })] : [])),
         element("span", {}, row.text))));
 }
 
-const keys = list => list.flatMap(([name, colour]) => [element("i", { class: "key", style: "background:" + colour }), name]);
+const keys = list => list.flatMap(([name, colour]) => [element("i", { class: "key", style: "background:" + colour }), name + " "]);
+
+// A command that one types, and a button that copies it.
+function command(text) {
+    const button = element("button", { type: "button", class: "copy" }, "copy");
+    button.addEventListener("click", () => {
+        const done = () => { button.textContent = "copied"; setTimeout(() => { button.textContent = "copy"; }, 1500); };
+        const field = element("textarea", {}, text);
+        if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, () => {});
+        else { document.body.append(field); field.select(); document.execCommand("copy"); field.remove(); button.focus(); done(); }
+    });
+    return element("span", { class: "command" }, element("code", {}, text), button);
+}
+
+function save(name, text) {
+    const link = element("a", { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+// Anchors would take the place of the state in the address.
+function listenLinks() {
+    for (const link of document.querySelectorAll("nav a")) link.addEventListener("click", event => {
+        event.preventDefault();
+        at(link.getAttribute("href").slice(1)).scrollIntoView();
+    });
+}
 
 function start() {
-    drawDesign();
+    listenLinks();
+    drawPage();
     startFront();
-    const place = at("validation").querySelector("div");
-    if (data.validation) place.replaceChildren(table(parse(data.validation)));
-    else place.textContent = "Not executed: `tenfold validate DIR` runs the recommended designs' flows and is shown here then.";
-    at("provenance").querySelector("div").replaceChildren(element("table", {}, ...Object.entries(sweep).filter(([, v]) => typeof v !== "object")
-        .concat(Object.entries(sweep.sha256 || {}).map(([k, v]) => ["SHA-256 of the " + k, v]))
-        .concat([["objectives", sweep.objectives.map(o => o.direction + " " + o.quantity).join(", ")],
-            ["constraints", (sweep.constraints || []).map(c => typeof c === "string" ? c : JSON.stringify(c)).join(", ") || "none"]])
-        .map(([k, v]) => element("tr", {}, heading(k), element("td", {}, String(v))))),
-        element("p", {}, "Figures of the device file that are not verified: " + (data.design.unverified.join(", ") || "none") + "."));
     document.body.dataset.ready = "yes";
     performance.mark("ready");
 }

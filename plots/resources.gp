@@ -12,7 +12,7 @@ set style textbox opaque noborder margins 0.4, 0.2
 set ytics noenhanced nomirror scale 0
 set xtics nomirror
 set border 1
-set grid xtics linetype 1 linecolor rgb "#e4e4e4"
+set grid xtics linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
 set key off
 set arrow 1 from first 100, graph 0 to first 100, graph 1 nohead dashtype 2 linewidth 2 linecolor rgb hue[7]
 set label 1 budget_label at first 100, graph 0.97 right offset -0.5, 0 textcolor rgb hue[7] noenhanced

@@ -4,15 +4,17 @@
 # columns: flops_per_byte GFLOPS share_percent
 set title sprintf("%s on %s, %s", model, device, precision)
 set logscale xy
-set format x "%.0s %c"
-set format y "%.0s %c"
 set xlabel "arithmetic intensity, operations a byte"
-set ylabel "rate, GFLOP/s"
+set ylabel "rate, GFLOP/s (billions of operations a second)"
 set key bottom right
-set grid
+set grid xtics ytics linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
 ridge = peak_GFLOPS/bandwidth_GBps
 set xrange [0.1:20*ridge]
-set yrange [*:3*peak_GFLOPS]
+stats data using (log10($2)) name "R" nooutput
+low = 10 ** R_min / 3
+set yrange [low : 3*peak_GFLOPS]
+eval("set xtics " . log_marks(0.1, 20*ridge))
+eval("set ytics " . log_marks(low, 3*peak_GFLOPS))
 roof(x, peak, bandwidth) = x*bandwidth < peak ? x*bandwidth : peak
 size_of(share) = 0.6 + 2.4*sqrt(share/100)
 plot roof(x, peak_GFLOPS, bandwidth_GBps) with lines linewidth 2 linecolor rgb "#444444" \

@@ -12,7 +12,7 @@ do for [i = 0:kernels - 1] { set ytics add (value(sprintf("kernel_%d", i)) i) }
 do for [i = 0:kernels - 1] { set label i + 1 value(sprintf("busy_%d", i)) at graph 1, first i left offset 0.7, 0 noenhanced }
 set label kernels + 1 "busy" at graph 1, graph 1 left offset 0.7, 0.6
 set rmargin 9
-set grid xtics linecolor rgb "#dddddd"
+set grid xtics linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
 set key outside above center horizontal maxrows 1 samplen 1.5 noenhanced
 set style fill solid 1 noborder
 array colour[4] = [hue[1], hue[2], hue[6], hue[7]]

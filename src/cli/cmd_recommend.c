@@ -554,6 +554,25 @@ static tn_status recommend(const request *asked, tn_arena *arena, int *answer, t
     return status;
 }
 
+tn_status tn_recommend_default(const tn_result *result, tn_arena *arena, uint64_t *id, tn_buffer *words,
+                               tn_error *error) {
+    tn_explanation why;
+    tn_grounds grounds;
+    tn_goal_choice choice;
+    tn_evaluator *evaluator;
+    tn_recommended found = {.result = result, .choice = &choice, .why = &why, .grounds = &grounds};
+    TN_TRY(tn_goal_choose(result, TN_GOAL_FASTEST, NULL, arena, &choice, error));
+    found.row = &result->front[choice.index];
+    *id = found.row->id;
+    TN_TRY(find_second(&found, arena, error));
+    TN_TRY(grounds_find(result, NULL, NAN, &choice, false, arena, &grounds, error));
+    TN_TRY(tn_evaluator_new(result->space, &evaluator, error));
+    tn_status status = tn_evaluate_explain(evaluator, *id, arena, &why, error);
+    if (status == TN_OK) status = tn_recommend_words(&found, words, error);
+    tn_evaluator_free(evaluator);
+    return status;
+}
+
 static tn_status check(const request *asked, tn_error *error) {
     if (isnan(asked->epsilon) || (asked->epsilon >= 0 && asked->epsilon <= 1000)) return TN_OK;
     return tn_fail(error, TN_INPUT,

@@ -56,8 +56,8 @@ void tn_accuracy_grounds_json(const tn_accuracy_grounds *grounds, tn_json *json)
 
 /* What the space left out (results/outside.h): as a section of the text, and in JSON. */
 void tn_outside_print(const tn_outside *outside);
-/* Of it the first change, a line or two of the page. */
-void tn_outside_page(const tn_outside *outside);
+/* Of it the first change, a line of the words of the page. */
+void tn_outside_words(const tn_outside *outside, tn_buffer *words);
 extern const tn_record tn_outside_record;
 
 typedef struct tn_grounds {
@@ -92,7 +92,12 @@ typedef struct tn_recommended {
     const tn_grounds *grounds;
 } tn_recommended;
 
+/* The first page: lines "label<tab>text", and the same printed. */
+tn_status tn_recommend_words(const tn_recommended *found, tn_buffer *words, tn_error *error);
 tn_status tn_recommend_page(const tn_recommended *found, tn_error *error);
+/* What is recommended where nothing is asked for, and its words. The front must hold a design. */
+tn_status tn_recommend_default(const tn_result *result, tn_arena *arena, uint64_t *id, tn_buffer *words,
+                               tn_error *error);
 
 /* The nearest misses of a folder without a feasible design, and what would mend them. */
 extern const tn_record tn_recommend_misses_record;

@@ -1,4 +1,5 @@
 /* tenfold report DIR [--point ID] [-o FILE.html] */
+#include "cli/cmd_recommend.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -11,6 +12,17 @@ typedef struct {
     tn_common common;
     const char *point, *out;
 } request;
+
+static tn_status write_page(const tn_result *result, const uint64_t *about, const char *path, tn_arena *arena,
+                            tn_error *error) {
+    tn_report report = {.about = about};
+    tn_buffer advice = {0};
+    tn_status status = tn_recommend_default(result, arena, &report.advised, &advice, error);
+    report.advice = advice.data;
+    if (status == TN_OK) status = tn_report_write(result, &report, path, arena, error);
+    tn_buffer_free(&advice);
+    return status;
+}
 
 static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     request *asked = request_asked;
@@ -30,7 +42,7 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     if (!path && asked->point)
         TN_TRY(tn_arena_format(arena, &path, error, "%s/report-%" PRIu64 ".html", result.folder, id));
     if (!path) TN_TRY(tn_arena_format(arena, &path, error, "%s/report.html", result.folder));
-    TN_TRY(tn_report_write(&result, asked->point ? &id : NULL, path, arena, error));
+    TN_TRY(write_page(&result, asked->point ? &id : NULL, path, arena, error));
     return tn_output_names("reports", &path, 1, asked->common.json, error);
 }
 

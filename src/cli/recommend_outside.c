@@ -63,19 +63,18 @@ static void put_change(const tn_outside_change *change, tn_buffer *out) {
     tn_buffer_format(out, " (is %s): ", change->was);
 }
 
-void tn_outside_page(const tn_outside *outside) {
-    enum { INDENT = 12 };
-    tn_buffer text = {0};
+void tn_outside_words(const tn_outside *outside, tn_buffer *words) {
     if (outside->count == 0) {
-        tn_say_folded("left out", INDENT,
-                      "nothing: of %zu settings beside the space none is noticeably better", outside->tried);
+        tn_buffer_format(words,
+                         "left out\tnothing: of %zu settings beside the space none is noticeably better\n",
+                         outside->tried);
         return;
     }
     const tn_outside_change *first = &outside->change[0];
-    put_change(first, &text);
-    put_effects(outside->given, first->value, &text);
-    tn_say_folded("left out", INDENT, "%s%s", text.data ? text.data : first->change, computed(first));
-    tn_buffer_free(&text);
+    tn_buffer_text(words, "left out\t");
+    put_change(first, words);
+    put_effects(outside->given, first->value, words);
+    tn_buffer_format(words, "%s\n", computed(first));
 }
 
 static void say_group(const tn_outside *outside, bool dominates, const char *title) {

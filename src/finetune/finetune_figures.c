@@ -3,6 +3,7 @@
 #include "base/c_locale.h"
 #include "base/memory.h"
 #include "plot/gnuplot.h"
+#include "text/words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -109,6 +110,7 @@ tn_status tn_finetune_throughput_figure(const char *path, const tn_finetune_data
 tn_status tn_finetune_cost_figure(const char *path, const char *heading, const tn_bill *bill, size_t count,
                                   tn_error *error) {
     figure_text sheet = {0};
+    size_t estimated = 0;
     tn_define_text(&sheet.definition, "heading", heading);
     tn_buffer_format(&sheet.definition, "gpus = %zu\n", count);
     for (size_t i = 0; i < count; i++) {
@@ -116,9 +118,14 @@ tn_status tn_finetune_cost_figure(const char *path, const char *heading, const t
         if (!isfinite(usd.low) || !isfinite(usd.high)) usd.low = usd.high = usd.value;
         tn_buffer_format(&sheet.data, "%zu %.17g %.17g %.17g %d ", i + 1, usd.value, usd.low, usd.high,
                          bill[i].predicted);
+        char hours[48];
         tn_figure_cell(&sheet.data, bill[i].gpu);
+        tn_buffer_text(&sheet.data, " ");
+        tn_figure_cell(&sheet.data, tn_quantity_text(3600 * bill[i].hours.value, "s", hours));
         tn_buffer_text(&sheet.data, "\n");
+        estimated += bill[i].predicted;
     }
+    tn_buffer_format(&sheet.definition, "estimated = %zu\nmeasured = %zu\n", estimated, count - estimated);
     return draw(path, "finetune-cost", &sheet, error);
 }
 

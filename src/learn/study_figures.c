@@ -45,6 +45,15 @@ static void end_line(canvas *c, uint64_t id, bool ranks) {
 }
 
 static void put_parameters(canvas *c, const tn_study *study) {
+    uint64_t epochs = 0;
+    bool stopped = false;
+    for (size_t i = 0; i < study->count; i++) {
+        if (isnan(study->row[i].learned)) continue;
+        stopped |= epochs > 0 && study->row[i].epochs != epochs;
+        if (study->row[i].epochs > epochs) epochs = study->row[i].epochs;
+    }
+    tn_define_real(&c->definition, "epochs", (double)epochs);
+    tn_define_real(&c->definition, "stopped", stopped);
     for (size_t i = 0; i < study->count; i++) {
         const tn_study_row *first = &study->row[i];
         bool begun = false, any = false;
@@ -54,9 +63,10 @@ static void put_parameters(canvas *c, const tn_study *study) {
             const tn_study_row *row = &study->row[k];
             if (isnan(row->learned) || !same_line(c->space, row->id, first->id)) continue;
             any = true;
-            tn_buffer_format(&c->data, "%" PRIu64 " %.17g %.17g\n", row->parameters,
+            tn_buffer_format(&c->data, "%" PRIu64 " %.17g %.17g %d\n", row->parameters,
                              study->is_text ? row->perplexity : 100 * row->accuracy,
-                             isnan(row->spread) ? 0 : (study->is_text ? 1 : 100) * row->spread);
+                             isnan(row->spread) ? 0 : (study->is_text ? 1 : 100) * row->spread,
+                             row->epochs < epochs);
         }
         if (any) end_line(c, first->id, false);
     }

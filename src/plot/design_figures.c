@@ -123,13 +123,21 @@ static void put_memory(const tn_memory_line *line, tn_buffer *data) {
     tn_buffer_text(data, "\n");
 }
 
+tn_status tn_memories_by_capacity(const tn_explanation *why, tn_arena *arena, const tn_memory_line ***made,
+                                  tn_error *error) {
+    const tn_memory_line **order;
+    TN_TRY(TN_NEW(arena, why->memories, &order, error));
+    for (uint32_t i = 0; i < why->memories; i++) order[i] = &why->memory[i];
+    if (why->memories) qsort(order, why->memories, sizeof *order, by_capacity);
+    *made = order;
+    return TN_OK;
+}
+
 tn_status tn_memory_figure(const tn_explanation *why, tn_arena *arena, tn_buffer *data, tn_buffer *definition,
                            tn_error *error) {
     const tn_memory_line **order;
     uint32_t shown = why->memories < MEMORIES_SHOWN ? why->memories : MEMORIES_SHOWN, rows = shown;
-    TN_TRY(TN_NEW(arena, why->memories, &order, error));
-    for (uint32_t i = 0; i < why->memories; i++) order[i] = &why->memory[i];
-    if (why->memories) qsort(order, why->memories, sizeof *order, by_capacity);
+    TN_TRY(tn_memories_by_capacity(why, arena, &order, error));
     double most = 1, capacity = 0, stored = 0;
     for (uint32_t i = 0; i < why->memories; i++) {
         if (i < shown) {
@@ -188,12 +196,6 @@ void tn_energy_figure(const tn_explanation *why, tn_buffer *data, tn_buffer *def
 
 /* ---- time by layer and phase ---- */
 
-typedef struct {
-    char name[96];
-    uint32_t layers;
-    double ms[TN_PHASES], all;
-} layer_line;
-
 enum { LAYERS_SHOWN = 24 };
 
 /* "encoder12.query" as "encoder.query": layers of a repeated block are one line. */
@@ -206,7 +208,7 @@ static void block_name(const char *name, char *text, size_t capacity) {
         tn_snprintf(text, capacity, "%s", name);
 }
 
-static layer_line *line_of(layer_line *line, uint32_t *lines, const char *name) {
+static tn_phase_line *line_of(tn_phase_line *line, uint32_t *lines, const char *name) {
     char text[sizeof line->name];
     block_name(name, text, sizeof text);
     for (uint32_t i = 0; i < *lines; i++)
@@ -216,12 +218,12 @@ static layer_line *line_of(layer_line *line, uint32_t *lines, const char *name) 
 }
 
 static int by_time(const void *a, const void *b) {
-    const layer_line *x = a, *y = b;
+    const tn_phase_line *x = a, *y = b;
     if (x->all != y->all) return x->all > y->all ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
-static void put_line(const layer_line *line, double step_ms, tn_buffer *data) {
+static void put_line(const tn_phase_line *line, double step_ms, tn_buffer *data) {
     char text[140];
     if (line->layers > 1)
         tn_snprintf(text, sizeof text, "%s (%" PRIu32 ")", line->name, line->layers);
@@ -235,27 +237,37 @@ static void put_line(const layer_line *line, double step_ms, tn_buffer *data) {
     tn_buffer_text(data, "\n");
 }
 
-tn_status tn_phases_figure(const tn_step *step, const tn_explanation *why, tn_arena *arena, tn_buffer *data,
-                           tn_buffer *definition, tn_error *error) {
-    static const char *const phase[TN_PHASES] = {"forward", "input gradient", "weight gradient", "update"};
-    layer_line *line, other = {.name = "other layers"};
-    uint32_t lines = 0;
-    double per_cycle = 1e-3 / why->clock_MHz, step_ms = per_cycle * (double)why->price.cycles_per_step;
+tn_status tn_phase_lines(const tn_step *step, const tn_explanation *why, tn_arena *arena,
+                         tn_phase_line **made, uint32_t *count, tn_error *error) {
+    tn_phase_line *line;
+    uint32_t lines = 0, busy = 0;
+    double per_cycle = 1e-3 / why->clock_MHz;
     TN_TRY(TN_NEW(arena, step->layers, &line, error));
     for (uint32_t l = 0; l < step->layers; l++) line_of(line, &lines, step->layer[l].name)->layers++;
     for (uint32_t i = 0; i < why->items; i++) {
         const tn_timeline_item *item = &why->item[i];
         const tn_operation *operation = &step->operation[item->operation];
-        layer_line *entry = line_of(line, &lines, step->layer[operation->layer].name);
+        tn_phase_line *entry = line_of(line, &lines, step->layer[operation->layer].name);
         double ms = per_cycle * (double)(item->finish - item->start);
         entry->ms[operation->phase] += ms;
         entry->all += ms;
     }
     if (lines) qsort(line, lines, sizeof *line, by_time);
+    while (busy < lines && line[busy].all > 0) busy++;
+    *made = line;
+    *count = busy;
+    return TN_OK;
+}
+
+tn_status tn_phases_figure(const tn_step *step, const tn_explanation *why, tn_arena *arena, tn_buffer *data,
+                           tn_buffer *definition, tn_error *error) {
+    tn_phase_line *line, other = {.name = "other layers"};
+    uint32_t lines;
+    double step_ms = milliseconds(why, why->price.cycles_per_step);
+    TN_TRY(tn_phase_lines(step, why, arena, &line, &lines, error));
     double most = 0;
     uint32_t rows = 0;
     for (uint32_t i = 0; i < lines; i++) {
-        if (line[i].all == 0) continue;
         most = fmax(most, line[i].all);
         if (rows < LAYERS_SHOWN) {
             put_line(&line[i], step_ms, data);
@@ -273,7 +285,7 @@ tn_status tn_phases_figure(const tn_step *step, const tn_explanation *why, tn_ar
     for (int p = 0; p < TN_PHASES; p++) {
         char name[32];
         tn_snprintf(name, sizeof name, "phase_%d", p);
-        tn_define_text(definition, name, phase[p]);
+        tn_define_text(definition, name, phase_titles[p]);
     }
     tn_define_real(definition, "rows", rows);
     tn_define_real(definition, "most", most);

@@ -23,6 +23,19 @@ tn_status tn_timeline_figure(const tn_step *step, const tn_explanation *why, con
                              tn_figure_format format, tn_figure_style style, tn_arena *arena,
                              const char **path, tn_error *error);
 
+/* Layers of a repeated block together: "encoder12.query" is "encoder.query". */
+typedef struct tn_phase_line {
+    char name[96];
+    uint32_t layers;
+    double ms[TN_PHASES], all; /* that kernels are busy for it */
+} tn_phase_line;
+/* Those that take time, the longest first. */
+tn_status tn_phase_lines(const tn_step *step, const tn_explanation *why, tn_arena *arena,
+                         tn_phase_line **line, uint32_t *count, tn_error *error);
+/* The memories, the largest first. */
+tn_status tn_memories_by_capacity(const tn_explanation *why, tn_arena *arena, const tn_memory_line ***order,
+                                  tn_error *error);
+
 TN_PUBLIC_BEGIN
 
 tn_status tn_memory_figure(const tn_explanation *why, tn_arena *arena, tn_buffer *data, tn_buffer *definition,

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "plot/gnuplot.h"
 #include "text/csv.h"
+#include "text/words.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -40,7 +41,22 @@ static void next_index(tn_buffer *data) {
 }
 
 static const char *error_title(const tn_rank_problem *problem) {
-    return strcmp(problem->error_name, "sqerr") == 0 ? "sum of squared errors" : "accuracy lost";
+    return problem->squared_norm > 0                   ? "relative error of all layers together"
+           : strcmp(problem->error_name, "sqerr") == 0 ? "sum of squared errors"
+                                                       : "accuracy lost";
+}
+
+/* An error of the problem as people see it: relative where it is a part of a norm. */
+static double shown_error(const tn_rank_problem *problem, double error) {
+    return problem->squared_norm > 0 ? sqrt(fmax(0, error) / problem->squared_norm) : error;
+}
+
+static void define_cost(const tn_rank_problem *problem, size_t cost, tn_buffer *definition) {
+    tn_buffer title = {0};
+    tn_word_put_title(problem->cost_name[cost], &title);
+    if (title.status == TN_OK) tn_define_text(definition, "cost_label", title.data);
+    if (title.status != TN_OK) definition->status = title.status;
+    tn_buffer_free(&title);
 }
 
 /* --- front --- */
@@ -52,16 +68,18 @@ tn_status tn_front_figure(const char *folder, const tn_rank_problem *problem, si
     canvas c = {0};
     const tn_rank_way *way[] = {&solution->best, &solution->greedy, &solution->uniform};
     for (size_t i = 0; i < front->count; i++)
-        tn_buffer_format(&c.data, "%.17g %.17g %.17g\n", front->point[i].cost, front->point[i].objective,
-                         front->point[i].lower_bound);
+        tn_buffer_format(&c.data, "%.17g %.17g %.17g\n", front->point[i].cost,
+                         shown_error(problem, front->point[i].objective),
+                         shown_error(problem, front->point[i].lower_bound));
     for (size_t i = 0; i < 3; i++) {
         next_index(&c.data);
         if (way[i]->met)
-            tn_buffer_format(&c.data, "%.17g %.17g\n", way[i]->cost[cost], way[i]->squared_error);
+            tn_buffer_format(&c.data, "%.17g %.17g\n", way[i]->cost[cost],
+                             shown_error(problem, way[i]->squared_error));
         else
             tn_buffer_text(&c.data, "NaN NaN\n");
     }
-    tn_define_text(&c.definition, "cost_label", problem->cost_name[cost]);
+    define_cost(problem, cost, &c.definition);
     tn_define_text(&c.definition, "error_label", error_title(problem));
     tn_define_text(&c.definition, "heading",
                    front->exact ? "least error at every cost" : "least error at every cost (thinned)");
@@ -89,7 +107,7 @@ tn_status tn_allocation_figure(const char *folder, const tn_rank_problem *proble
         }
         tn_buffer_text(&c.data, "\n");
     }
-    tn_define_text(&c.definition, "cost_label", problem->cost_name[cost]);
+    define_cost(problem, cost, &c.definition);
     tn_define_real(&c.definition, "layers", (double)problem->layers);
     tn_define_real(&c.definition, "size_x", fmax(900, 200 + 40.0 * (double)problem->layers));
     if (any) return draw(folder, "allocation", &c, error);

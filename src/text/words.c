@@ -54,6 +54,8 @@ const tn_word tn_words[] = {
     {"joules", "energy", "J", NULL},
     {"bytes", "size", "B", NULL},
     {"macs", "multiply-adds", "", "products of two numbers, each added to a sum (MAC)"},
+    {"params", "parameters", "", NULL},
+    {"cycles", "clock cycles", "", NULL},
     {"flops", "operations on numbers", "", "two of a multiply-add, one of any other (FLOP)"},
     {"saved_elements", "numbers kept for the backward pass", "", NULL},
     {"clock_MHz", "clock", "MHz", NULL},
@@ -197,6 +199,24 @@ tn_prefix tn_prefix_of(const char *unit, double value) {
         return units[u].prefix[i];
     }
     return (tn_prefix){unit, 1};
+}
+
+void tn_prefixes_put(tn_json *json) {
+    tn_json_object(json);
+    for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
+        tn_json_key(json, units[u].unit);
+        tn_json_array(json);
+        for (size_t i = 0; i < units[u].count; i++) {
+            const tn_prefix *prefix = &units[u].prefix[i];
+            tn_json_row(json);
+            tn_json_text(json, prefix->unit);
+            tn_json_real(json, prefix->scale);
+            tn_json_real(json, least_of(units[u].unit, prefix, units[u].least));
+            tn_json_end(json);
+        }
+        tn_json_end(json);
+    }
+    tn_json_end(json);
 }
 
 double tn_unit_factor(const char *unit, const char *name, size_t length) {

@@ -8,6 +8,7 @@
 #define TN_TEXT_WORDS_H
 
 #include "base/buffer.h"
+#include "text/json.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +41,9 @@ typedef struct tn_prefix {
 tn_prefix tn_prefix_of(const char *unit, double value);
 /* The prefix of a whole axis or column, by its least and greatest absolute value. */
 tn_prefix tn_prefix_between(const char *unit, double least, double most);
+/* The table behind both, for a page that says quantities by itself: {unit: [[prefixed, scale, least], ..], ..}, rising; a value
+ * takes the last prefix in which it comes to `least` or more. */
+void tn_prefixes_put(tn_json *json);
 /* What `name` (ms, MiB, GB, kJ, h, ..) is of the unit: 1e-3, 1048576; 0: it is none of it. */
 double tn_unit_factor(const char *unit, const char *name, size_t length);
 /* A value and its unit: "19.4 s", "67.5 h", "7.16 MiB", "98.3 %", "1,253,376"; text holds at least 48 bytes. */

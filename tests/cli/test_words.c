@@ -4,6 +4,7 @@
 #include "support/folder.h"
 #include "support/program.h"
 #include "support/shared.h"
+#include "support/wording.h"
 #include "text/words.h"
 
 #include <setjmp.h>
@@ -12,14 +13,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <ctype.h>
 #include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static size_t texts;
 
 static int set_up(void **state) {
     if (test_folder_make(state) != 0) return -1;
@@ -28,57 +26,6 @@ static int set_up(void **state) {
     int status = run.status;
     test_run_free(&run);
     return status;
-}
-
-/* A word with a dot or an underscore between letters: front_csv, build.rows. Names of layers and arrays have hyphens and dots
- * (encoder1.query.core1, slot-head.weight), and are things, not keys. */
-static bool is_raw_key(const char *word, size_t length) {
-    static const char *const prefixes[] = {"build.", "weights.", "layers.", "optimizer.", "precision."};
-    for (size_t i = 0; i < length; i++)
-        if (word[i] == '_' && i > 0 && isalpha((unsigned char)word[i - 1]) &&
-            isalpha((unsigned char)word[i + 1]))
-            return true;
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (length > strlen(prefixes[i]) && strncmp(word, prefixes[i], strlen(prefixes[i])) == 0) return true;
-    return false;
-}
-
-/* A number of more than four digits in a row before its point, or with an exponent; ids of designs (behind "design") are
- * names. */
-static bool is_bare_number(const char *word, size_t length) {
-    size_t digits = 0, most = 0;
-    bool number = length > 0;
-    for (size_t i = 0; i < length; i++) {
-        char c = word[i];
-        number &= isdigit((unsigned char)c) || strchr("+-.,e%", c) != NULL;
-        if (c == '.') break;
-        digits = isdigit((unsigned char)c) ? digits + 1 : 0;
-        if (digits > most) most = digits;
-    }
-    if (!number) return false;
-    for (size_t i = 1; i + 1 < length; i++)
-        if (word[i] == 'e' && isdigit((unsigned char)word[i - 1])) return true;
-    return most > 4;
-}
-
-/* Words of a text; `where` says whose. */
-static void check_text(const char *text, const char *where) {
-    const char *before = "";
-    texts++;
-    for (const char *c = text; *c;) {
-        c += strspn(c, " \n\t(),:;=[]");
-        size_t length = strcspn(c, " \n\t(:;=[]");
-        while (length && c[length - 1] == ',') length--;
-        if (length == 0) {
-            c += *c != '\0';
-            continue;
-        }
-        if (is_raw_key(c, length)) fail_msg("%s: raw key '%.*s' in: %s", where, (int)length, c, text);
-        if (is_bare_number(c, length) && strncmp(before, "design", 6) != 0)
-            fail_msg("%s: bare number '%.*s' in: %s", where, (int)length, c, text);
-        before = c;
-        c += length;
-    }
 }
 
 static char *read_all(const char *path) {
@@ -109,7 +56,7 @@ static void check_svg(const char *path) {
             if (*c == '>') mark = false;
         }
         said[length] = '\0';
-        check_text(said, path);
+        test_wording(said, path);
         found++;
     }
     if (found == 0) fail_msg("%s: no text", path);
@@ -178,7 +125,7 @@ static void check_output(const char *command) {
         if (strstr(line, "--set") || strstr(line, "tenfold ") || strstr(line, "$FOLDER") ||
             strstr(line, test_folder))
             continue;
-        check_text(line, where);
+        test_wording(line, where);
     }
     test_run_free(&run);
 }
@@ -202,7 +149,7 @@ static void every_quantity_has_words(void **state) {
     for (size_t i = 0; i < tn_quantities_count; i++) {
         const tn_word *word = tn_word_find(tn_quantities[i].name);
         assert_non_null(word);
-        check_text(word->title, word->key);
+        test_wording(word->title, word->key);
         for (size_t k = 0; k < sizeof named / sizeof *named; k++)
             if (strstr(word->key, named[k].part)) assert_string_equal(word->unit, named[k].unit);
     }
@@ -244,6 +191,6 @@ int main(void) {
         cmocka_unit_test(tables),
     };
     int status = cmocka_run_group_tests_name("words", test, set_up, test_folder_remove);
-    print_message("%zu texts\n", texts);
+    print_message("%zu texts\n", test_wordings());
     return status;
 }

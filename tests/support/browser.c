@@ -18,7 +18,8 @@ struct test_browser {
     int requests, answers; /* messages as JSON, each ended by a zero byte */
     char session[128];
     json_int_t asked;
-    char *text; /* what has come and was not read yet */
+    unsigned errors; /* of the console */
+    char *text;      /* what has come and was not read yet */
     size_t length, room;
 };
 
@@ -78,9 +79,25 @@ static json_t *get_message(test_browser *browser) {
     }
 }
 
+static bool is_error(const json_t *event) {
+    const char *method = json_string_value(json_object_get(event, "method"));
+    const json_t *params = json_object_get(event, "params"), *entry = json_object_get(params, "entry");
+    const char *type = json_string_value(json_object_get(params, "type")),
+               *level = json_string_value(json_object_get(entry, "level"));
+    if (!method) return false;
+    if (strcmp(method, "Runtime.exceptionThrown") == 0) return true;
+    if (strcmp(method, "Runtime.consoleAPICalled") == 0) return type && strcmp(type, "error") == 0;
+    return strcmp(method, "Log.entryAdded") == 0 && level && strcmp(level, "error") == 0;
+}
+
+unsigned test_browser_errors(const test_browser *browser) {
+    return browser->errors;
+}
+
 json_t *test_browser_ask(test_browser *browser, const char *method, json_t *params) {
     put_message(browser, method, params);
     for (json_t *message; (message = get_message(browser)); json_decref(message)) {
+        browser->errors += is_error(message);
         if (json_integer_value(json_object_get(message, "id")) != browser->asked) continue; /* an event */
         json_t *result = json_incref(json_object_get(message, "result"));
         json_decref(message);
@@ -113,7 +130,11 @@ test_browser *test_browser_open(const char *folder) {
     if (name) snprintf(browser->session, sizeof browser->session, "%s", name);
     json_decref(target);
     json_decref(session);
-    if (browser->session[0]) return browser;
+    if (browser->session[0]) {
+        json_decref(test_browser_ask(browser, "Runtime.enable", NULL));
+        json_decref(test_browser_ask(browser, "Log.enable", NULL));
+        return browser;
+    }
     test_browser_close(browser);
     return NULL;
 }
@@ -167,6 +188,14 @@ bool test_browser_press(test_browser *browser, const char *key) {
         return true;
     }
     return false;
+}
+
+void test_browser_click(test_browser *browser, double x, double y) {
+    for (int released = 0; released < 2; released++)
+        json_decref(test_browser_ask(browser, "Input.dispatchMouseEvent",
+                                     json_pack("{s:s, s:f, s:f, s:s, s:i}", "type",
+                                               released ? "mouseReleased" : "mousePressed", "x", x, "y", y,
+                                               "button", "left", "clickCount", 1)));
 }
 
 void test_browser_close(test_browser *browser) {

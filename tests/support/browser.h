@@ -19,6 +19,10 @@ bool test_browser_visit(test_browser *browser, const char *url, const char *read
 json_t *test_browser_value(test_browser *browser, const char *expression);
 /* Presses and releases Tab, Enter, Home, ArrowRight... */
 bool test_browser_press(test_browser *browser, const char *key);
+/* Clicks with the left button there, in CSS pixels from the upper left of what is seen. */
+void test_browser_click(test_browser *browser, double x, double y);
+/* Errors so far: exceptions that nothing caught, console.error, and what the browser itself logs as one. */
+unsigned test_browser_errors(const test_browser *browser);
 void test_browser_close(test_browser *browser);
 
 #endif
