@@ -3,7 +3,9 @@
 #include "base/checked.h"
 #include "knapsack/allocation.h"
 #include "knapsack/branch.h"
+#include "layout/layout_problem.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 tn_place tn_place_as_built(const tn_mapped *memory, const tn_build *build) {
@@ -131,87 +133,280 @@ static uint64_t next_group(uint64_t group, uint64_t most) {
 
 /* ---- the least that any of several places takes ---- */
 
+/* What memories take. */
+typedef struct {
+    uint64_t bram18, uram, lutram;
+} amounts;
+
+static uint64_t capacity_bits_of(const amounts *taken) {
+    return taken->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS + taken->uram * TN_MEMORY_CAPACITY_URAM_BITS;
+}
+
 typedef struct {
     const tn_device *device;
     uint64_t word_bits;
-    const tn_mapped *memory;
-    const tn_row *row;
+    const tn_map *map;
+    const tn_row *rows;
+    const tn_place_options *options;
+    const tn_placement_budget *within;
     tn_build build;
     tn_place_least *least;
+    bool any_fits;  /* of the places that were looked at */
+    double nearest; /* by how much the one that fits least badly is over, where none fits */
+    tn_arena *arena;
     tn_error *error;
 } least_search;
+
+static tn_status price_at(const least_search *state, uint32_t memory, const tn_place *place, uint64_t banks,
+                          amounts *taken) {
+    tn_row row = state->rows[memory];
+    tn_placed placed;
+    row.banks = row.asked_banks = banks;
+    TN_TRY(tn_place_price(state->device, state->word_bits, &state->map->memory[memory], &row, &state->build,
+                          place, &placed, state->error));
+    *taken =
+        (amounts){placed.blocks.bram18 + 2 * placed.blocks.bram36, placed.blocks.uram, placed.blocks.lutram};
+    return TN_OK;
+}
+
+/* ---- as the keys of a build say: one style and group for all memories of a store ---- */
+
+typedef struct {
+    size_t count;
+    amounts *sum; /* [count]: by style and group */
+} store_places;
+
+static tn_status sum_store(const least_search *state, tn_store store, tn_memory_style style, uint64_t group,
+                           tn_array_split split, amounts *sum) {
+    *sum = (amounts){0};
+    for (uint32_t m = 0; m < state->map->memories; m++) {
+        const tn_mapped *memory = &state->map->memory[m];
+        const tn_place place = {style, TN_SPLIT_RESHAPE, memory->grouped ? group : 1};
+        amounts taken;
+        if (memory->store != store) continue;
+        TN_TRY(price_at(state, m, &place, tn_split_banks(split, state->rows[m].elements), &taken));
+        sum->bram18 += taken.bram18;
+        sum->uram += taken.uram;
+        sum->lutram += taken.lutram;
+    }
+    return TN_OK;
+}
+
+static tn_status list_store(const least_search *state, tn_store store, tn_array_split split,
+                            store_places *places) {
+    enum { STYLES_MOST = TN_STYLE_SHALLOW + 1 };
+    const size_t groups = store == TN_STORE_CORES ? state->options->groups : 1;
+    places->count = 0;
+    TN_TRY(TN_NEW(state->arena, STYLES_MOST * groups, &places->sum, state->error));
+    for (int style = 0; style <= TN_STYLE_SHALLOW; style++)
+        for (size_t g = 0; g < groups && state->options->styles[store] >> style & 1; g++)
+            TN_TRY(sum_store(state, store, (tn_memory_style)style,
+                             store == TN_STORE_CORES ? state->options->group[g] : 1, split,
+                             &places->sum[places->count++]));
+    return TN_OK;
+}
 
 static void lower(uint64_t *least, uint64_t amount) {
     if (amount < *least) *least = amount;
 }
 
-static tn_status lower_by(least_search *state, const tn_place *place, uint64_t banks) {
-    tn_row row = *state->row;
-    tn_placed placed;
-    row.banks = row.asked_banks = banks;
-    TN_TRY(tn_place_price(state->device, state->word_bits, state->memory, &row, &state->build, place, &placed,
-                          state->error));
-    const uint64_t bram18 = placed.blocks.bram18 + 2 * placed.blocks.bram36;
-    lower(&state->least->bram18, bram18);
-    lower(&state->least->uram, placed.blocks.uram);
-    lower(&state->least->lutram, placed.blocks.lutram);
-    lower(&state->least->capacity_bits,
-          bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS + placed.blocks.uram * TN_MEMORY_CAPACITY_URAM_BITS);
-    return TN_OK;
+/* By which factor the budget is exceeded at most; up to 1: it is not. */
+static double overuse(const amounts *taken, const tn_placement_budget *within) {
+    const double of_bram18 = (double)taken->bram18 / fmax(1, (double)within->bram18),
+                 of_uram = (double)taken->uram / fmax(1, (double)within->uram);
+    return taken->bram18 <= within->bram18 && taken->uram <= within->uram ? 0 : fmax(of_bram18, of_uram);
 }
 
-/* Whether a search takes LUTRAM for a bank of some split: at least one of single elements. */
-static bool may_be_lutram(const least_search *state, uint64_t group) {
-    const uint64_t bits = state->memory->word_bits > 0 ? state->memory->word_bits : state->word_bits;
-    return bits * state->row->depth * group <= state->device->memory.lutram_bits_most;
+static void lower_by(least_search *state, const amounts *taken, uint64_t capacity_bits) {
+    lower(&state->least->bram18, taken->bram18);
+    lower(&state->least->uram, taken->uram);
+    lower(&state->least->lutram, taken->lutram);
+    lower(&state->least->capacity_bits, capacity_bits);
 }
 
-/* Of groups of so many the memory in every style that is asked for, or searched among. */
-static tn_status lower_group(least_search *state, const tn_place_options *options, uint64_t group,
-                             bool as_built, bool searched) {
-    const uint64_t elements = state->row->elements;
-    const unsigned styles = as_built ? options->styles[state->memory->store] : 0;
-    uint64_t fewest = elements;
-    for (int split = 0; split <= TN_SPLIT_AUTO; split++)
-        if (options->splits >> split & 1)
-            fewest = tn_least(fewest, tn_split_banks((tn_array_split)split, elements));
-    if (searched) fewest = 1;
-    for (int style = TN_STYLE_BLOCK; style <= TN_STYLE_DISTRIBUTED; style++) {
-        const bool asked = styles >> style & 1,
-                   tried = searched && (style != TN_STYLE_DISTRIBUTED || may_be_lutram(state, group));
-        const tn_place place = {(tn_memory_style)style, TN_SPLIT_RESHAPE, group};
-        if (asked || tried) TN_TRY(lower_by(state, &place, fewest));
-    }
-    static const tn_memory_style by_size[] = {TN_STYLE_AUTO,
-                                              TN_STYLE_SHALLOW}; /* resolved under each split */
-    for (int i = 0; i < 2; i++)
-        for (int split = 0; split <= TN_SPLIT_AUTO && (styles >> by_size[i] & 1); split++) {
-            const tn_place place = {by_size[i], TN_SPLIT_RESHAPE, group};
-            if (options->splits >> split & 1)
-                TN_TRY(lower_by(state, &place, tn_split_banks((tn_array_split)split, elements)));
+/* What fits counts; as long as nothing does, what is nearest to fitting: the reason why. */
+static void judge_place(least_search *state, const amounts *taken) {
+    const double over = overuse(taken, state->within);
+    if (over > 0 && (state->any_fits || over >= state->nearest)) return;
+    if (over > 0 || !state->any_fits)
+        *state->least = (tn_place_least){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    state->any_fits = over == 0;
+    state->nearest = over;
+    lower_by(state, taken, capacity_bits_of(taken));
+}
+
+static tn_status lower_as_built(least_search *state, tn_array_split split) {
+    store_places of[TN_STORES];
+    for (int store = 0; store < TN_STORES; store++)
+        TN_TRY(list_store(state, (tn_store)store, split, &of[store]));
+    const store_places *cores = &of[TN_STORE_CORES], *others = &of[TN_STORE_ACTIVATIONS];
+    for (size_t c = 0; c < cores->count; c++)
+        for (size_t a = 0; a < others->count; a++) {
+            const amounts both = {cores->sum[c].bram18 + others->sum[a].bram18,
+                                  cores->sum[c].uram + others->sum[a].uram,
+                                  cores->sum[c].lutram + others->sum[a].lutram};
+            judge_place(state, &both);
         }
     return TN_OK;
 }
 
-tn_status tn_place_least_of(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
-                            const tn_row *row, const tn_build *build, const tn_place_options *options,
-                            tn_place_least *least, tn_error *error) {
-    least_search state = {device, word_bits, memory, row, *build, least, error};
-    const uint64_t most = greatest_group(memory);
-    state.build.read_ports = options->read_ports;
-    *least = (tn_place_least){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
-    uint64_t before = 0;
-    for (size_t i = 0; i < options->groups; i++) {
-        const uint64_t group = tn_least(options->group[i], memory->grouped ? memory->copies : 1);
-        if (group == before) continue;
-        TN_TRY(lower_group(&state, options, group, true, false));
-        before = group;
+/* ---- as they are searched: each memory by itself, within the budgets ---- */
+
+/* The places of one memory, of which none takes less of everything than another. */
+enum { SEARCHED_PLACES_MOST = 3 * 12 };
+typedef struct {
+    uint32_t count;
+    amounts place[SEARCHED_PLACES_MOST];
+} memory_places;
+
+/* Whether a search takes LUTRAM for a bank of some split: at least one of single elements. */
+static bool may_be_lutram(const least_search *state, uint32_t m, uint64_t group) {
+    const tn_mapped *memory = &state->map->memory[m];
+    const uint64_t bits = memory->word_bits > 0 ? memory->word_bits : state->word_bits;
+    return bits * state->rows[m].depth * group <= state->device->memory.lutram_bits_most;
+}
+
+static bool is_no_more(const amounts *a, const amounts *b) {
+    return a->bram18 <= b->bram18 && a->uram <= b->uram && a->lutram <= b->lutram;
+}
+
+static void keep_place(memory_places *places, const amounts *taken) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < places->count; i++)
+        if (is_no_more(&places->place[i], taken)) return;
+    for (uint32_t i = 0; i < places->count; i++)
+        if (!is_no_more(taken, &places->place[i])) places->place[kept++] = places->place[i];
+    places->place[kept] = *taken;
+    places->count = kept + 1;
+}
+
+/* A search splits a memory further than the build has it laid, never less; very wide rows are laid in one bank. */
+static uint64_t fewest_banks(const least_search *state, uint32_t m) {
+    const uint64_t elements = state->rows[m].elements;
+    uint64_t fewest = elements;
+    if (elements > TN_LAYOUT_BANKS_MOST) return 1;
+    for (int split = 0; split <= TN_SPLIT_AUTO; split++)
+        if (state->options->splits >> split & 1)
+            fewest = tn_least(fewest, tn_split_banks((tn_array_split)split, elements));
+    return fewest;
+}
+
+static tn_status list_searched(const least_search *state, uint32_t m, memory_places *places) {
+    const uint64_t most = greatest_group(&state->map->memory[m]), banks = fewest_banks(state, m);
+    places->count = 0;
+    for (uint64_t group = 1;; group = next_group(group, most)) {
+        for (int style = TN_STYLE_BLOCK; style <= TN_STYLE_DISTRIBUTED; style++) {
+            const tn_place place = {(tn_memory_style)style, TN_SPLIT_RESHAPE, group};
+            amounts taken;
+            if (style == TN_STYLE_DISTRIBUTED && !may_be_lutram(state, m, group)) continue;
+            TN_TRY(price_at(state, m, &place, banks, &taken));
+            keep_place(places, &taken);
+        }
+        if (group == most) return TN_OK;
     }
-    for (uint64_t group = 1; options->searched; group = next_group(group, most)) {
-        TN_TRY(lower_group(&state, options, group, false, true));
-        if (group == most) break;
+}
+
+/* What each memory takes at the place where its blocks at these prices are cheapest. */
+static double cheapest(const memory_places *places, uint32_t memories, const double price[2], amounts *sum) {
+    double total = 0;
+    *sum = (amounts){0};
+    for (uint32_t m = 0; m < memories; m++) {
+        double least = INFINITY;
+        const amounts *taken = NULL;
+        for (uint32_t i = 0; i < places[m].count; i++) {
+            const amounts *one = &places[m].place[i];
+            const double cost = price[0] * (double)one->bram18 + price[1] * (double)one->uram;
+            if (cost >= least) continue;
+            least = cost;
+            taken = one;
+        }
+        if (!taken) continue;
+        total += least;
+        sum->bram18 += taken->bram18;
+        sum->uram += taken->uram;
     }
+    return total;
+}
+
+/* No places within the budget have less capacity than their Lagrangian at any prices p >= 0 of what is taken of it:
+ *     capacity >= capacity + p . (taken - budget) >= sum over memories of min (capacity + p . taken) - p . budget.
+ * Good prices are found by halving, for one budget after the other; whole blocks of BRAM round it up. */
+static uint64_t least_capacity(const memory_places *places, uint32_t memories,
+                               const tn_placement_budget *within) {
+    enum { ROUNDS = 2, HALVINGS = 10 };
+    const double block = TN_MEMORY_CAPACITY_BRAM18_BITS, unit[2] = {block, TN_MEMORY_CAPACITY_URAM_BITS},
+                 budget[2] = {(double)within->bram18, (double)within->uram};
+    double extra[2] = {0, 0}, best = 0;
+    for (int round = 0; round < ROUNDS; round++)
+        for (int k = 0; k < 2; k++) {
+            double low = 0, high = 64 * block;
+            for (int step = 0; step <= HALVINGS; step++) {
+                amounts sum;
+                extra[k] = step == 0 ? 0 : (low + high) / 2;
+                const double price[2] = {unit[0] + extra[0], unit[1] + extra[1]},
+                             bound = cheapest(places, memories, price, &sum) -
+                                     extra[0] * fmin(budget[0], 1e15) - extra[1] * fmin(budget[1], 1e15);
+                const bool is_over = (k == 0 ? (double)sum.bram18 : (double)sum.uram) > budget[k];
+                best = fmax(best, bound);
+                if (step == 0 && !is_over) break;
+                if (step > 0) *(is_over ? &low : &high) = extra[k];
+            }
+        }
+    return (uint64_t)ceil(best * (1 - 1e-12) / block) * TN_MEMORY_CAPACITY_BRAM18_BITS;
+}
+
+static tn_status lower_searched(least_search *state) {
+    const uint32_t memories = state->map->memories;
+    memory_places *places;
+    amounts least = {0};
+    TN_TRY(TN_NEW(state->arena, memories + 1, &places, state->error));
+    for (uint32_t m = 0; m < memories; m++) {
+        amounts own = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+        TN_TRY(list_searched(state, m, &places[m]));
+        for (uint32_t i = 0; i < places[m].count; i++) {
+            lower(&own.bram18, places[m].place[i].bram18);
+            lower(&own.uram, places[m].place[i].uram);
+            lower(&own.lutram, places[m].place[i].lutram);
+        }
+        least.bram18 += own.bram18;
+        least.uram += own.uram;
+        least.lutram += own.lutram;
+    }
+    const double over = overuse(&least, state->within);
+    if (over > 0) {
+        judge_place(state, &least);
+        return TN_OK;
+    }
+    if (!state->any_fits) *state->least = (tn_place_least){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    state->any_fits = true;
+    lower_by(state, &least, least_capacity(places, memories, state->within));
     return TN_OK;
+}
+
+tn_status tn_places_least(const tn_device *device, uint64_t word_bits, const tn_map *map, const tn_row *rows,
+                          const tn_build *build, const tn_place_options *options,
+                          const tn_placement_budget *within, tn_place_least *least, tn_error *error) {
+    least_search state = {.device = device,
+                          .word_bits = word_bits,
+                          .map = map,
+                          .rows = rows,
+                          .options = options,
+                          .within = within,
+                          .build = *build,
+                          .least = least,
+                          .nearest = INFINITY,
+                          .error = error};
+    state.build.read_ports = options->read_ports;
+    *least = (tn_place_least){0};
+    tn_arena arena = {0};
+    state.arena = &arena;
+    tn_status status = TN_OK;
+    for (int split = 0; status == TN_OK && split <= TN_SPLIT_AUTO; split++)
+        if (options->as_built && options->splits >> split & 1)
+            status = lower_as_built(&state, (tn_array_split)split);
+    if (status == TN_OK && options->searched) status = lower_searched(&state);
+    tn_arena_free(&arena);
+    return status;
 }
 
 /* ---- places searched ---- */

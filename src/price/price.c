@@ -10,6 +10,7 @@
 #include "price/price_parts.h"
 #include "price/workload_data.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -80,17 +81,18 @@ static void add_descriptors(const tn_workload *workload, tn_memory_price *price)
 
 tn_status tn_price_least_memories(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
                                   const tn_place_options *places, tn_memory_price *price, tn_error *error) {
+    const uint64_t descriptors = workload->descriptor_bram18;
+    tn_placement_budget within = workload->within;
+    tn_place_least least;
     *price = (tn_memory_price){0};
     add_descriptors(workload, price);
-    for (uint32_t i = 0; i < plan->map.memories; i++) {
-        tn_place_least least;
-        TN_TRY(tn_place_least_of(workload->device, workload->word_bits, &plan->map.memory[i],
-                                 tn_plan_row(plan, i), build, places, &least, error));
-        price->bram18 += least.bram18;
-        price->uram += least.uram;
-        price->lutram += least.lutram;
-        price->block_bits += least.capacity_bits;
-    }
+    within.bram18 -= tn_least(descriptors, within.bram18);
+    TN_TRY(tn_places_least(workload->device, workload->word_bits, &plan->map, plan->laid->memory, build,
+                           places, &within, &least, error));
+    price->bram18 += least.bram18;
+    price->uram += least.uram;
+    price->lutram += least.lutram;
+    price->block_bits += least.capacity_bits;
     return TN_OK;
 }
 
@@ -398,8 +400,15 @@ static tn_status recall_bound_work(tn_workload *workload, tn_plan *plan, const t
     return TN_OK;
 }
 
-/* What a search for places tries, whatever the keys of the build. */
-static const tn_place_options search_options = {.read_ports = 1, .searched = true, .number = 1};
+/* What a search for places tries, whatever the keys of the build that do not lay memories. */
+static tn_place_options search_options(const tn_build *build) {
+    enum { SPLITS = TN_SPLIT_AUTO + 1 };
+    static_assert(SPLITS * (TN_BUILD_READ_PORTS_MOST + 1) <= TN_PLACES_ANY, "numbers are told apart");
+    return (tn_place_options){.splits = 1u << build->split,
+                              .read_ports = build->read_ports,
+                              .searched = true,
+                              .number = SPLITS * (uint32_t)build->read_ports + (uint32_t)build->split};
+}
 
 /* `places`: of a bound over all builds that differ in where memories lie alone; else NULL. */
 static tn_status price_memories(tn_workload *workload, tn_plan *plan, const tn_build *build,
@@ -407,7 +416,8 @@ static tn_status price_memories(tn_workload *workload, tn_plan *plan, const tn_b
                                 tn_memory_price *memories, tn_error *error) {
     enum { CORES = 1 << TN_STORE_CORES, ACTIVATIONS = 1 << TN_STORE_ACTIVATIONS };
     const bool searched = build->placement == TN_PLACE_SEARCHED;
-    if (!places && searched && is_bound(build)) places = &search_options;
+    const tn_place_options tried = search_options(build);
+    if (!places && searched && is_bound(build)) places = &tried;
     if (places) {
         const tn_memory_price *least;
         TN_TRY(recall_least_memories(workload, plan, build, places, &least, error));

@@ -220,7 +220,8 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
         return tn_fail(error, TN_INPUT, "device %s is no FPGA; a build is priced on devices of kind fpga",
                        tn_device_name(device));
     TN_TRY(TN_NEW(arena, 1, &made, error));
-    *made = (tn_workload){.step = step, .device = device, .arena = arena};
+    *made = (tn_workload){
+        .step = step, .device = device, .arena = arena, .within = {UINT64_MAX, UINT64_MAX, UINT64_MAX}};
     made->built[TN_FUSION_NONE] = made;
     made->word_bits = 8 * step->element_bytes;
     made->obstacle = tn_step_obstacle(step);
@@ -251,6 +252,7 @@ tn_status tn_workload_built(tn_workload *workload, const tn_build *build, tn_wor
     TN_TRY(tn_workload_prepare(step, workload->device, workload->arena, built, error));
     for (int i = 0; i < TN_FUSIONS; i++) (*built)->built[i] = *built;
     (*built)->laid_programs = workload->laid_programs;
+    (*built)->within = workload->within;
     if (workload->laid_as && workload->laid_as->built[fusion])
         tn_workload_share_layouts(*built, workload->laid_as->built[fusion]);
     workload->built[fusion] = *built;

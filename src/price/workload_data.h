@@ -84,10 +84,11 @@ struct tn_workload {
     tn_work *work;
     uint32_t *work_of, *unit_of; /* [operations] */
     bool vector_used[TN_OPERATION_KINDS];
-    uint32_t vectors, vector_reads;        /* kinds used; the most arrays that one of them reads */
-    uint64_t descriptor_bram18;            /* of the memory of the step's descriptors */
-    tn_write_back_need write_back;         /* that products of fused operations ask for, */
-    uint32_t writing_back;                 /* and bit i: some are of the i-th arithmetic */
+    uint32_t vectors, vector_reads; /* kinds used; the most arrays that one of them reads */
+    uint64_t descriptor_bram18;     /* of the memory of the step's descriptors */
+    tn_placement_budget within;     /* bounds over places are of designs that take no more; lut: not asked */
+    tn_write_back_need write_back;  /* that products of fused operations ask for, */
+    uint32_t writing_back;          /* and bit i: some are of the i-th arithmetic */
     struct tn_workload *built[TN_FUSIONS]; /* of the step with so much fused; NULL: not asked for yet */
     struct tn_plan *plans;                 /* price/plan.h: a list */
     struct tn_laid_step *laid;             /* memory/laid.h: layouts under all plans; NULL: none yet */

@@ -146,9 +146,9 @@ static tn_status run_designs(chunk_run *run, const tn_chunk *chunk) {
 /* Designs of a set that has no bound, each by its price. */
 static tn_status judge_each(chunk_run *run, uint64_t work) {
     const tn_place_axes *axes = run->search->axes;
-    for (uint64_t split = 0; split < axes->split_count; split++)
+    for (uint64_t kind = 0; kind < axes->kind_count; kind++)
         for (uint64_t place = 0; place < axes->place_count; place++)
-            TN_TRY(judge_design(run, tn_place_axes_inner(axes, run->search->space, work, place, split)));
+            TN_TRY(judge_design(run, tn_place_axes_inner(axes, run->search->space, work, kind, place)));
     return TN_OK;
 }
 
@@ -174,13 +174,13 @@ static tn_status judge_set(chunk_run *run, uint64_t work) {
     return add(&search->candidate, &search->candidates, &search->capacity, &set, run->error);
 }
 
-/* The designs of a set with one split whose bounds nothing refuses. */
-static tn_status list_designs(chunk_run *run, uint64_t work, uint64_t split) {
+/* The designs of a set with one kind of places whose bounds nothing refuses. */
+static tn_status list_designs(chunk_run *run, uint64_t work, uint64_t kind) {
     tn_chunk_search *search = run->search;
     const tn_place_axes *axes = search->axes;
     search->designs = 0;
     for (uint64_t place = 0; place < axes->place_count; place++) {
-        tn_chunk_candidate design = {.inner = tn_place_axes_inner(axes, search->space, work, place, split)};
+        tn_chunk_candidate design = {.inner = tn_place_axes_inner(axes, search->space, work, kind, place)};
         tn_evaluation evaluation;
         uint32_t cause;
         bool exact;
@@ -224,16 +224,16 @@ static tn_status lay_designs(chunk_run *run) {
     return TN_OK;
 }
 
-/* Whether what all designs of a set with one split take at least leaves one of them a chance. */
-static tn_status may_pay(chunk_run *run, uint64_t work, uint64_t split, bool closely, bool *may) {
+/* Whether what all designs of a set with one kind of places take at least leaves one of them a chance. */
+static tn_status may_pay(chunk_run *run, uint64_t work, uint64_t kind, bool closely, bool *may) {
     tn_chunk_search *search = run->search;
     const tn_place_axes *axes = search->axes;
-    const uint64_t inner = tn_place_axes_inner(axes, search->space, work, 0, split);
+    const uint64_t inner = tn_place_axes_inner(axes, search->space, work, kind, 0);
     tn_evaluation evaluation;
     tn_point bound;
     uint32_t cause;
     bool exact;
-    TN_TRY(tn_evaluate_places_bound(search->evaluator, run->outer, inner, &axes->of_split[split], closely,
+    TN_TRY(tn_evaluate_places_bound(search->evaluator, run->outer, inner, &axes->of_kind[kind], closely,
                                     &evaluation, &cause, &exact, run->error));
     *may = cause == TN_CAUSE_NONE;
     if (!*may) return TN_OK;
@@ -242,18 +242,14 @@ static tn_status may_pay(chunk_run *run, uint64_t work, uint64_t split, bool clo
     return TN_OK;
 }
 
-/* The closer bound of a set costs as much as the first ones of so many designs. */
-enum { DESIGNS_OF_A_SEARCH = 64 };
-
 static tn_status open_set(chunk_run *run, const tn_chunk_candidate *set) {
     const tn_place_axes *axes = run->search->axes;
-    for (uint64_t split = 0; split < axes->split_count; split++) {
+    for (uint64_t kind = 0; kind < axes->kind_count; kind++) {
         bool may = true;
-        if (axes->split_count > 1) TN_TRY(may_pay(run, set->work, split, false, &may));
-        if (may && axes->place_count > DESIGNS_OF_A_SEARCH)
-            TN_TRY(may_pay(run, set->work, split, true, &may));
+        if (axes->kind_count > 1) TN_TRY(may_pay(run, set->work, kind, false, &may));
+        if (may) TN_TRY(may_pay(run, set->work, kind, true, &may));
         if (!may) continue;
-        TN_TRY(list_designs(run, set->work, split));
+        TN_TRY(list_designs(run, set->work, kind));
         TN_TRY(lay_designs(run));
     }
     return TN_OK;

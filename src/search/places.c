@@ -56,23 +56,40 @@ static void list_options(const tn_space *space, const tn_build *base, tn_place_a
         .styles = {[TN_STORE_CORES] = bits_of(space, "core_memory", base->core_memory),
                    [TN_STORE_ACTIVATIONS] = bits_of(space, "activation_memory", base->activation_memory)},
         .splits = bits_of(space, "split", base->split),
-        .searched = bits_of(space, "placement", base->placement) >> TN_PLACE_SEARCHED & 1,
         .read_ports = ports.value[0],
-        .number = 2};
+        .number = TN_PLACES_ANY};
+    const unsigned placements = bits_of(space, "placement", base->placement);
+    axes->any.as_built = placements >> TN_PLACE_AS_BUILT & 1;
+    axes->any.searched = placements >> TN_PLACE_SEARCHED & 1;
     for (size_t i = 1; i < ports.count; i++)
         if (ports.value[i] < axes->any.read_ports) axes->any.read_ports = ports.value[i];
     list_groups(space, base->group, axes);
 }
 
+static void list_kinds(const tn_space *space, tn_place_axes *axes) {
+    for (uint64_t k = 0; k < axes->kind_count; k++) {
+        tn_place_options *options = &axes->of_kind[k];
+        uint32_t digit[TN_AXES_MOST];
+        *options = axes->any;
+        options->number += 1 + (uint32_t)k;
+        tn_digits_of(&space->choices, axes->kind, axes->kinds, k, digit);
+        for (size_t i = 0; i < axes->kinds; i++) {
+            const tn_axis *axis = &space->choices.axis[axes->kind[i]];
+            const uint64_t value = axis->number[digit[axes->kind[i]]];
+            if (is_key(axis, "split")) options->splits = 1u << value;
+            if (is_key(axis, "placement")) options->as_built = value == TN_PLACE_AS_BUILT;
+            if (is_key(axis, "placement")) options->searched = value == TN_PLACE_SEARCHED;
+        }
+    }
+}
+
 void tn_place_axes_of(const tn_space *space, const tn_build *base, tn_place_axes *axes) {
-    *axes = (tn_place_axes){.work_count = 1, .place_count = 1, .split_count = 1};
-    size_t split = 0;
+    *axes = (tn_place_axes){.work_count = 1, .kind_count = 1, .place_count = 1};
     for (size_t i = 0; i < space->inners; i++) {
         const tn_axis *axis = &space->choices.axis[space->inner[i]];
-        if (is_key(axis, "split")) {
-            split = space->inner[i];
-            axes->splits = 1;
-            axes->split_count = axis->count;
+        if (is_key(axis, "split") || is_key(axis, "placement")) {
+            axes->kind[axes->kinds++] = space->inner[i];
+            axes->kind_count *= axis->count;
         } else if (is_place(axis->field)) {
             axes->place[axes->places++] = space->inner[i];
             axes->place_count *= axis->count;
@@ -81,14 +98,9 @@ void tn_place_axes_of(const tn_space *space, const tn_build *base, tn_place_axes
             axes->work_count *= axis->count;
         }
     }
-    if (axes->splits) axes->place[axes->places] = split;
-    axes->designs = axes->place_count * axes->split_count;
+    axes->designs = axes->place_count * axes->kind_count;
     list_options(space, base, axes);
-    for (size_t i = 0; i < axes->split_count; i++) {
-        axes->of_split[i] = axes->any;
-        axes->of_split[i].number += 1 + (uint32_t)i;
-        if (axes->splits) axes->of_split[i].splits = 1u << space->choices.axis[split].number[i];
-    }
+    list_kinds(space, axes);
 }
 
 bool tn_place_repeats(const tn_space *space, const tn_build *build) {
@@ -104,11 +116,11 @@ bool tn_place_repeats(const tn_space *space, const tn_build *build) {
     return false;
 }
 
-uint64_t tn_place_axes_inner(const tn_place_axes *axes, const tn_space *space, uint64_t work, uint64_t place,
-                             uint64_t split) {
+uint64_t tn_place_axes_inner(const tn_place_axes *axes, const tn_space *space, uint64_t work, uint64_t kind,
+                             uint64_t place) {
     uint32_t digit[TN_AXES_MOST];
     tn_digits_of(&space->choices, axes->work, axes->works, work, digit);
+    tn_digits_of(&space->choices, axes->kind, axes->kinds, kind, digit);
     tn_digits_of(&space->choices, axes->place, axes->places, place, digit);
-    if (axes->splits) digit[axes->place[axes->places]] = (uint32_t)split;
     return tn_digits_number(&space->choices, space->inner, space->inners, digit);
 }
