@@ -127,6 +127,57 @@ static const tn_column latency_columns[] = {
 };
 static const tn_record latency_record = TN_RECORD(tn_cost, latency_columns);
 
+static void put_fallen(const void *row, tn_json *json) {
+    tn_json_real(json, (double)((const tn_fall_line *)row)->cycles);
+}
+
+static void put_reached(const void *row, tn_json *json) {
+    tn_json_real(json, (double)((const tn_fall_line *)row)->reached);
+}
+
+static void put_of_group(const void *row, tn_json *json) {
+    tn_json_real(json, (double)((const tn_fall_group *)row)->cycles);
+}
+
+static void show_signed(int64_t cycles, tn_buffer *cell) {
+    char text[32];
+    tn_buffer_format(cell, "%s%s", cycles < 0 ? "-" : "", tn_count_text((uint64_t)llabs(cycles), text));
+}
+
+static void show_fallen(const void *row, tn_buffer *cell) {
+    show_signed(((const tn_fall_line *)row)->cycles, cell);
+}
+
+static void show_reached(const void *row, tn_buffer *cell) {
+    show_signed(((const tn_fall_line *)row)->reached, cell);
+}
+
+static void show_groups(const void *row, tn_buffer *cell) {
+    const tn_fall_line *line = row;
+    for (uint32_t i = 0; i < line->groups; i++) {
+        tn_buffer_format(cell, "%s%" PRIu64 " x %s: ", i ? "; " : "", line->group[i].count,
+                         line->group[i].operations);
+        show_signed(line->group[i].cycles, cell);
+    }
+}
+
+static const tn_column group_columns[] = {
+    TN_COLUMN(tn_fall_group, operations, NULL),
+    TN_COLUMN(tn_fall_group, count, NULL),
+    TN_WRITTEN("cycles", put_of_group, NULL, .type = "integer"),
+};
+static const tn_record group_record = TN_RECORD(tn_fall_group, group_columns);
+
+static const tn_column fall_columns[] = {
+    TN_COLUMN(tn_fall_line, part, "part"),
+    TN_WRITTEN("cycles", put_fallen, "cycles", .cell = show_fallen, .type = "integer"),
+    TN_WRITTEN("reached", put_reached, "so far", .cell = show_reached, .type = "integer"),
+    TN_ROWS("largest", tn_fall_line, group, groups, group_record, NULL, .in_place = true),
+    TN_WRITTEN(NULL, NULL, "most of it", .cell = show_groups),
+    TN_COLUMN(tn_fall_line, keys, NULL),
+};
+static const tn_record fall_record = TN_RECORD(tn_fall_line, fall_columns);
+
 static const tn_column part_columns[] = {
     TN_COLUMN(tn_cost_energy, name, "part"),
     TN_COLUMN(tn_cost_energy, joules, "energy", TN_FITTING("J")),
@@ -275,6 +326,7 @@ static const tn_column cost_columns[] = {
     TN_COLUMN_AS("off_chip_bytes", tn_cost, why.price.off_chip_bytes, NULL),
     TN_COLUMN_AS("off_chip_bytes_per_step", tn_cost, why.price.off_chip_bytes_per_step, NULL),
     TN_GROUP("latency", latency_record, NULL),
+    TN_ROWS_HERE("floor", tn_cost, why.fall, TN_FALLS, fall_record, NULL),
     TN_GROUP("energy", energy_record, NULL),
     TN_ROWS("kernels", tn_cost, kernel, why.kernels, kernel_record, NULL),
     TN_ROWS("fused", tn_cost, why.fused, why.fused_lines, fused_record, NULL),
@@ -327,6 +379,21 @@ static tn_status print_timeline(const tn_cost *cost, tn_error *error) {
     tn_say_folded("", 0, "%s", cost->why.bound);
     tn_say("floor, all DSP blocks multiplying all the time: %s cycles\n",
            tn_count_text(cost->why.floor_cycles, floor));
+    return TN_OK;
+}
+
+/* Of parts that are 0 nothing is said. */
+static tn_status print_floor(const tn_cost *cost, tn_error *error) {
+    const tn_fall_line *fall = cost->why.fall;
+    tn_table table;
+    tn_say_heading("From the device's floor to the step");
+    tn_record_head(&fall_record, NULL, &table);
+    for (int i = 0; i < TN_FALLS; i++)
+        if (fall[i].cycles != 0) tn_record_cells(&fall_record, &fall[i], NULL, &table);
+    TN_TRY(tn_table_end(&table, error));
+    tn_say_heading("Keys that change a part");
+    for (int i = 0; i < TN_FALLS; i++)
+        if (fall[i].cycles != 0) tn_say("%s: %s\n", fall[i].part, fall[i].keys);
     return TN_OK;
 }
 
@@ -406,6 +473,7 @@ static const struct {
     {"budget", print_budget},
     {"memories", tn_cost_print_memories},
     {"kernels", print_timeline},
+    {"floor", print_floor},
     {"energy", print_energy},
     {"clocks", print_clocks},
     {"flows", print_flows},
@@ -555,7 +623,7 @@ static const tn_option options[] = {
     {"--set", TN_INTO(request, set), "KEY=VALUE",
      "override a key of the model, its build or the device; with --point: what if; repeatable"},
     {"--show", TN_INTO(request, show), "SECTION,...",
-     "print these alone: layers, phases, memory, budget, memories, kernels, energy, clocks, flows, "
+     "print these alone: layers, phases, memory, budget, memories, kernels, floor, energy, clocks, flows, "
      "techniques, misfits, "
      "unverified"},
     {"--full", TN_INTO(request, full), NULL, "print every section below the first page"},

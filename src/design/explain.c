@@ -333,18 +333,6 @@ static tn_status tell_timeline(teller *report) {
 
 /* ---- what bounds the step ---- */
 
-static uint64_t floor_of(const tn_workload *workload) {
-    double blocks = 0, has = (double)workload->device->resources.dsp;
-    for (uint32_t i = 0; i < workload->step->operations; i++) {
-        const tn_work *work = &workload->work[workload->work_of[i]];
-        const tn_lane *lane = &workload->lane[work->arithmetic];
-        double dsp = (double)lane->multiply.dsp / (double)lane->packed +
-                     (double)(lane->group > 1 ? lane->tree.dsp : lane->sum.dsp);
-        blocks += (double)workload->step->operation[i].macs * dsp;
-    }
-    return has > 0 ? (uint64_t)ceil(blocks / has) : 0;
-}
-
 /* Of the time of all operations, what their kernels wait for transfers. */
 static double moving_share(const teller *report) {
     double all = 0;
@@ -361,7 +349,6 @@ static tn_status tell_bound(teller *report) {
     char ports[256] = "";
     for (uint32_t i = 0; i < out->kernels; i++)
         if (!most || out->kernel[i].critical_cycles > most->critical_cycles) most = &out->kernel[i];
-    out->floor_cycles = floor_of(report->workload);
     if (!most || cycles == 0)
         return tn_arena_format(report->arena, &out->bound, report->error, "nothing to do");
     double share = 100 * (double)most->critical_cycles / cycles;
@@ -528,6 +515,8 @@ tn_status tn_price_explain(tn_workload *workload, const tn_build *build, tn_aren
     TN_TRY(tell_energy_range(&report));
     TN_TRY(tn_plan_tasks(workload, report.plan, error));
     tn_price_run(workload, report.plan, build, &report.schedule, &cycles);
+    TN_TRY(tn_waterfall(workload, report.plan, build, cycles, arena, explanation->fall, error));
+    explanation->floor_cycles = (uint64_t)explanation->fall[TN_FALL_FLOOR].cycles;
     TN_TRY(tell_kernels(&report));
     TN_TRY(tell_fused(&report));
     TN_TRY(tell_memories(&report));

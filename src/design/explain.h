@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/public.h"
 #include "design/array_layout.h"
+#include "design/waterfall.h"
 #include "memory/placement.h"
 #include "price/energy.h"
 #include "price/price.h"
@@ -91,8 +92,9 @@ typedef struct tn_explanation {
     double least_joules[TN_ENERGY_PARTS], most_joules[TN_ENERGY_PARTS];
     const tn_device_energy *coefficients; /* that the joules are made with */
     uint64_t floor_cycles; /* multiply-adds of the step over what the device's DSP blocks can do in a cycle */
-    const char *bound;     /* a sentence: what the step's time comes from */
-    const char *rtl;       /* "yes", or the key for which hardware is not generated (price/obstacle.h) */
+    tn_fall_line fall[TN_FALLS]; /* from there to the step */
+    const char *bound;           /* a sentence: what the step's time comes from */
+    const char *rtl; /* "yes", or the key for which hardware is not generated (price/obstacle.h) */
     uint32_t unverified_count;
     const char *const *unverified; /* keys of the device file */
 } tn_explanation;

@@ -16,8 +16,8 @@ uint64_t tn_vector_pass_depth(tn_operation_kind vector, int pass, const tn_opera
     return depth;
 }
 
-tn_status tn_vector_pass_cycles(const tn_vector *kernel, int pass, const tn_vector_blocks *blocks,
-                                uint64_t *cycles, tn_error *error) {
+static tn_status issue_pass(const tn_vector *kernel, int pass, const tn_vector_blocks *blocks,
+                            tn_issued *issued, uint64_t *trailing, tn_error *error) {
     const tn_pass *this_pass = &tn_operation_passes(kernel->kind)[pass];
     const bool per_row = this_pass->form == TN_PASS_PER_ROW;
     const tn_issued_pass issue = {.form = this_pass->form,
@@ -29,11 +29,24 @@ tn_status tn_vector_pass_cycles(const tn_vector *kernel, int pass, const tn_vect
                                   .lanes = kernel->lanes,
                                   .depth = tn_vector_pass_depth(kernel->kind, pass, kernel->operators),
                                   .sum_cycles = kernel->operators->row[this_pass->sum]->stages};
+    return tn_issue_pass(&issue, issued, trailing, error);
+}
+
+tn_status tn_vector_pass_cycles(const tn_vector *kernel, int pass, const tn_vector_blocks *blocks,
+                                uint64_t *cycles, tn_error *error) {
     tn_issued issued;
     uint64_t trailing;
-    TN_TRY(tn_issue_pass(&issue, &issued, &trailing, error));
+    TN_TRY(issue_pass(kernel, pass, blocks, &issued, &trailing, error));
     if (!tn_add(issued.cycles - 1, trailing, cycles))
         return tn_fail(error, TN_OVERFLOW, "a vector kernel's cycles do not fit 64 bits");
+    return TN_OK;
+}
+
+tn_status tn_vector_pass_drain(const tn_vector *kernel, int pass, const tn_vector_blocks *blocks,
+                               uint64_t *cycles, tn_error *error) {
+    tn_issued issued;
+    TN_TRY(issue_pass(kernel, pass, blocks, &issued, cycles, error));
+    --*cycles;
     return TN_OK;
 }
 

@@ -32,6 +32,9 @@ typedef struct tn_vector_blocks {
 } tn_vector_blocks;
 tn_status tn_vector_pass_cycles(const tn_vector *kernel, int pass, const tn_vector_blocks *blocks,
                                 uint64_t *cycles, tn_error *error);
+/* Of these cycles, those behind the last issue. */
+tn_status tn_vector_pass_drain(const tn_vector *kernel, int pass, const tn_vector_blocks *blocks,
+                               uint64_t *cycles, tn_error *error);
 
 /* Cycles that an element takes through the pass's operators, sums apart. */
 uint64_t tn_vector_pass_depth(tn_operation_kind vector, int pass, const tn_operator_set *operators);

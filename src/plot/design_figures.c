@@ -194,6 +194,40 @@ void tn_energy_figure(const tn_explanation *why, tn_buffer *data, tn_buffer *def
     tn_define_real(definition, "size_y", 360);
 }
 
+/* ---- from the floor to the step ---- */
+
+/* Part, where its bar begins and ends, what it is of, its label. Parts of 0 have no bar. */
+void tn_floor_figure(const tn_explanation *why, tn_buffer *data, tn_buffer *definition) {
+    static const int kind[TN_FALLS] = {
+        [TN_FALL_ENGINE] = 1,        [TN_FALL_EDGES] = 1,       [TN_FALL_SUMS] = 1,
+        [TN_FALL_LAYOUTS] = 1,       [TN_FALL_DRAINS] = 1,      [TN_FALL_SLICES] = 2,
+        [TN_FALL_VECTOR] = 2,        [TN_FALL_VECTOR_SUMS] = 2, [TN_FALL_VECTOR_LAYOUTS] = 2,
+        [TN_FALL_VECTOR_DRAINS] = 2, [TN_FALL_MOVES] = 3,       [TN_FALL_BESIDE] = 3};
+    const double per_cycle = 1e-3 / why->clock_MHz;
+    double most = 0;
+    int shown = 0;
+    for (int i = 0; i < TN_FALLS; i++) {
+        const tn_fall_line *line = &why->fall[i];
+        const double end = per_cycle * (double)line->reached,
+                     begin = per_cycle * (double)(line->reached - line->cycles);
+        char label[64], count[32];
+        if (line->cycles == 0) continue;
+        tn_snprintf(label, sizeof label, "%s%s cycles", line->cycles < 0 ? "-" : "",
+                    tn_count_text((uint64_t)llabs(line->cycles), count));
+        tn_figure_cell(data, line->part);
+        tn_buffer_format(data, " %.9g %.9g %d ", begin, end, kind[i]);
+        tn_figure_cell(data, label);
+        tn_buffer_text(data, "\n");
+        most = fmax(most, fmax(begin, end));
+        shown++;
+    }
+    tn_define_real(definition, "rows", shown);
+    tn_define_real(definition, "most", most);
+    tn_define_axis(definition, "x", "s", 1e-3, 0, most, false);
+    tn_define_real(definition, "size_x", TN_FIGURE_WIDE);
+    tn_define_real(definition, "size_y", 120 + 26.0 * shown);
+}
+
 /* ---- time by layer and phase ---- */
 
 enum { LAYERS_SHOWN = 24 };

@@ -2,6 +2,7 @@
  *   memory   what its largest memories hold, take, and how they are laid out    (plots/memory.gp)
  *   energy   energy of a step by part, with its range                           (plots/energy.gp)
  *   phases   time by layer and phase; equal layers of repeated blocks together  (plots/phases.gp)
+ *   floor    from the device's floor to the step, part by part                  (plots/floor.gp)
  * Its timeline is plot/design_figures.h. */
 #ifndef TN_PLOT_DESIGN_FIGURES_H
 #define TN_PLOT_DESIGN_FIGURES_H
@@ -41,6 +42,7 @@ TN_PUBLIC_BEGIN
 tn_status tn_memory_figure(const tn_explanation *why, tn_arena *arena, tn_buffer *data, tn_buffer *definition,
                            tn_error *error);
 void tn_energy_figure(const tn_explanation *why, tn_buffer *data, tn_buffer *definition);
+void tn_floor_figure(const tn_explanation *why, tn_buffer *data, tn_buffer *definition);
 tn_status tn_phases_figure(const tn_step *step, const tn_explanation *why, tn_arena *arena, tn_buffer *data,
                            tn_buffer *definition, tn_error *error);
 

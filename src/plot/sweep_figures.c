@@ -383,6 +383,10 @@ static tn_status draw_design(drawing *picture, tn_evaluator *evaluator, tn_error
     tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": where the %s of a step go", result->space->name,
                 id, time);
     TN_TRY(draw(picture, "phases", text, error));
+    tn_floor_figure(&why, &picture->data, &picture->definition);
+    tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": from the device's floor to a step of %s",
+                result->space->name, id, time);
+    TN_TRY(draw(picture, "floor", text, error));
     return tn_timeline_figure(step, &why, picture->folder, picture->options->format, picture->options->style,
                               picture->arena, &picture->path[picture->count++], error);
 }

@@ -4,7 +4,7 @@
  *               the design, the recommended ones, published ones, and a GPU
  *   macs        MACs of a training step by flow, for every distinct weight of the design
  *   resources   what the design takes of each resource
- *   memory, energy, phases, timeline   of the design (plot/design_figures.h, plot/design_figures.h)
+ *   memory, energy, phases, floor, timeline   of the design (plot/design_figures.h, plot/design_figures.h)
  *   execution   predicted against executed time of the flows on this CPU, where FOLDER/validation.csv is there
  *               (`tenfold validate FOLDER`): says how far counts and memory were checked, not how fast the FPGA is
  */

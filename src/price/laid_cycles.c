@@ -33,6 +33,7 @@ static const tn_work *work_of(const laid_operation *timing) {
 static tn_status add_product(laid_operation *timing, uint64_t times, uint64_t cycles) {
     cycles = tn_scaled_up(cycles, work_of(timing)->cycle_ratio) +
              tn_write_back_cycles(timing->operation, &timing->workload->vector_operators);
+    timing->time->products += times;
     return add_cycles(timing, times, cycles, timing->workload->device->control.product_cycles);
 }
 
@@ -40,8 +41,12 @@ static tn_status add_pass(laid_operation *timing, uint64_t times, tn_operation_k
                           const tn_vector_blocks *blocks) {
     const tn_vector kernel = {kind, timing->build->vector, &timing->workload->vector_operators};
     uint64_t cycles;
+    const uint64_t before = timing->time->cycles + timing->time->start_cycles;
     TN_TRY(tn_vector_pass_cycles(&kernel, pass, blocks, &cycles, timing->error));
-    return add_cycles(timing, times, cycles, timing->workload->device->control.vector_cycles);
+    TN_TRY(add_cycles(timing, times, cycles, timing->workload->device->control.vector_cycles));
+    timing->time->passes += times;
+    timing->time->pass_cycles += timing->time->cycles + timing->time->start_cycles - before;
+    return TN_OK;
 }
 
 /* A pass of one operation after the other over whole rows of a memory. */

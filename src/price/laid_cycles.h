@@ -20,6 +20,10 @@ typedef struct tn_laid_time {
     uint64_t
         cycles; /* first issue to last effect of every product and pass; 0: the operation is priced ideally */
     uint64_t start_cycles; /* that starting and draining them takes on the device */
+    uint64_t products;     /* that it is done in: of a look-up in cores one a token */
+    uint64_t
+        passes; /* of vector kernels; beside products those that set to zero and add what a token makes */
+    uint64_t pass_cycles; /* of `cycles` and `start_cycles` what these take */
 } tn_laid_time;
 
 /* What an operation of a class took, by what that depends on: operations of one class whose operands lie alike take equally

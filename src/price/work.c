@@ -20,10 +20,8 @@ static uint64_t least_cycles(const tn_matmul *kernel, const tn_matmul_time *time
     return tn_least(time->cycles, terms * kernel->lane.sum.stages - 1 + tn_matmul_fill_cycles(kernel));
 }
 
-/* Cycles of one operation of a class, and the issues of a product (0 for others). `size` is that of the class or of a block
- * of it. */
-static tn_status work_cycles(const tn_workload *workload, const tn_work *work, const tn_product_size *size,
-                             const tn_build *build, uint64_t *cycles, uint64_t *issues, tn_error *error) {
+tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const tn_product_size *size,
+                         const tn_build *build, uint64_t *cycles, uint64_t *issues, tn_error *error) {
     *issues = 0;
     if (!work->product) {
         /* As laid it is copied at once, or row by row: the theorem of price/price.h. */
@@ -159,8 +157,8 @@ static tn_status add_tiles(tn_workload *workload, const tn_plan *plan, const tn_
     uint64_t one, all, issues, tiled;
     if (tiling->tiles == 0) return TN_OK;
     const tn_product_size tile = {1, tiling->rows, tiling->reduction, tiling->columns};
-    TN_TRY(work_cycles(workload, work, &tile, build, &one, &issues, error));
-    TN_TRY(work_cycles(workload, work, &work->size, build, &all, &issues, error));
+    TN_TRY(tn_work_cycles(workload, work, &tile, build, &one, &issues, error));
+    TN_TRY(tn_work_cycles(workload, work, &work->size, build, &all, &issues, error));
     if (!tn_mul(one, tiling->tiles, &tiled) ||
         !tn_add(workload->cycles[i], tiled > all ? tiled - all : 0, &workload->cycles[i]))
         return tn_fail(error, TN_OVERFLOW, "the cycles of a tiled product do not fit 64 bits");
@@ -237,11 +235,11 @@ static tn_status price_class(tn_workload *workload, uint32_t index, const tn_bui
     const tn_work *work = &workload->work[index];
     tn_product_size piece = work->size;
     uint64_t issues;
-    TN_TRY(work_cycles(workload, work, &work->size, build, &workload->cycles[index], &workload->issues[index],
-                       error));
+    TN_TRY(tn_work_cycles(workload, work, &work->size, build, &workload->cycles[index],
+                          &workload->issues[index], error));
     if (blocks == 1) return TN_OK;
     piece.rows = tn_ceil_div(piece.rows, blocks);
-    return work_cycles(workload, work, &piece, build, &workload->piece_cycles[index], &issues, error);
+    return tn_work_cycles(workload, work, &piece, build, &workload->piece_cycles[index], &issues, error);
 }
 
 /* Whether cycles differ within a class of operations. */

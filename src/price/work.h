@@ -35,6 +35,11 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
 void tn_price_run(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_schedule *schedule,
                   uint64_t *cycles);
 
+/* Cycles of one operation of a class whose operands lie ideally, its start included, and the issues of a product (0 for
+ * others). `size` is that of the class or of a block of it. */
+tn_status tn_work_cycles(const tn_workload *workload, const struct tn_work *work, const tn_product_size *size,
+                         const tn_build *build, uint64_t *cycles, uint64_t *issues, tn_error *error);
+
 /* All kernels together. */
 tn_resources tn_workload_kernels(const tn_workload *workload, const tn_build *build,
                                  const tn_work_price *work);

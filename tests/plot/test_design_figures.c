@@ -104,6 +104,25 @@ static void energy_parts_add_up(void **state) {
     tn_buffer_free(&definition);
 }
 
+/* Each bar begins where the one before ends; the last ends with the step. */
+static void floor_reaches_the_step(void **state) {
+    tn_buffer data = {0}, definition = {0};
+    char name[160];
+    double number[3], reached = 0;
+    int bars = 0;
+    (void)state;
+    tn_floor_figure(&why, &data, &definition);
+    for (const char *line = data.data; (line = read_line(line, name, number, 3)) != NULL; bars++) {
+        assert_true(fabs(number[0] - reached) <= 1e-6 * number[1]);
+        reached = number[1];
+        if (!*line) break;
+    }
+    assert_true(bars > 5);
+    assert_true(fabs(reached / (1e3 * why.price.seconds_per_step) - 1) < 1e-6);
+    tn_buffer_free(&data);
+    tn_buffer_free(&definition);
+}
+
 static void memories_add_up(void **state) {
     tn_buffer data = {0}, definition = {0};
     char name[160];
@@ -130,6 +149,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(phases_add_up_to_the_step),
         cmocka_unit_test(energy_parts_add_up),
+        cmocka_unit_test(floor_reaches_the_step),
         cmocka_unit_test(memories_add_up),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
