@@ -5,7 +5,7 @@
 #include <math.h>
 
 tn_status tn_transfer_add(const tn_step *step, const tn_external_memory *external, const tn_tiling *tiling,
-                          const tn_staged *staged, tn_transfer *transfer, tn_error *error) {
+                          const tn_staged *staged, tn_off_chip_transfer *transfer, tn_error *error) {
     const tn_operation *operation = &step->operation[staged->operation];
     const uint64_t bits = tn_array_word_bits(step, staged->array),
                    all = tn_operand_elements(step, operation, staged->array, staged->position);
@@ -33,7 +33,7 @@ tn_status tn_transfer_add(const tn_step *step, const tn_external_memory *externa
     return TN_OK;
 }
 
-uint64_t tn_transfer_rows(const tn_external_memory *external, const tn_transfer *transfer) {
+uint64_t tn_transfer_rows(const tn_external_memory *external, const tn_off_chip_transfer *transfer) {
     const uint64_t touched = external->row_bytes ? tn_ceil_div(transfer->bytes, external->row_bytes) : 0;
     return tn_greatest(transfer->bursts, touched);
 }
@@ -59,7 +59,7 @@ static uint64_t words_of(const tn_moved *moved, const tn_build *build) {
 }
 
 void tn_transfer_cycles(const tn_external_memory *external, double clock_MHz, const tn_build *build,
-                        const tn_transfer *transfer, tn_transfer_time *time) {
+                        const tn_off_chip_transfer *transfer, tn_transfer_time *time) {
     uint64_t edge_bytes = 0, edge_bursts = 0, all = 0, edge = 0;
     for (uint32_t i = 0; i < transfer->operands; i++) {
         const tn_moved *moved = &transfer->operand[i];

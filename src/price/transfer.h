@@ -29,19 +29,19 @@ typedef struct tn_moved {
 
 enum { TN_MOVED_MOST = TN_OPERATION_READS + TN_OPERATION_WRITES };
 
-typedef struct tn_transfer {
+typedef struct tn_off_chip_transfer {
     uint32_t operands;
     bool reads, writes;
     tn_moved operand[TN_MOVED_MOST];
     uint64_t bytes, bursts; /* of all of them */
-} tn_transfer;
+} tn_off_chip_transfer;
 
 /* Adds an operand of the operation: `staged` is of that operation. TN_OVERFLOW where counts leave 64 bits. */
 tn_status tn_transfer_add(const tn_step *step, const tn_external_memory *external, const tn_tiling *tiling,
-                          const tn_staged *staged, tn_transfer *transfer, tn_error *error);
+                          const tn_staged *staged, tn_off_chip_transfer *transfer, tn_error *error);
 
 /* Rows that it opens: each burst at least one. */
-uint64_t tn_transfer_rows(const tn_external_memory *external, const tn_transfer *transfer);
+uint64_t tn_transfer_rows(const tn_external_memory *external, const tn_off_chip_transfer *transfer);
 
 typedef struct tn_transfer_time {
     uint64_t beside, edge,
@@ -49,6 +49,6 @@ typedef struct tn_transfer_time {
 } tn_transfer_time;
 
 void tn_transfer_cycles(const tn_external_memory *external, double clock_MHz, const tn_build *build,
-                        const tn_transfer *transfer, tn_transfer_time *time);
+                        const tn_off_chip_transfer *transfer, tn_transfer_time *time);
 
 #endif

@@ -137,7 +137,7 @@ static void never_faster_never_less(void **state) {
 
 /* Bursts dealt to channels in turn; each moves its own one behind the other. */
 static double play_channels(const tn_external_memory *memory, double bytes_per_ns,
-                            const tn_transfer *transfer) {
+                            const tn_off_chip_transfer *transfer) {
     double busy_ns[64] = {0}, most = 0;
     uint64_t next = 0;
     for (uint32_t i = 0; i < transfer->operands; i++)
@@ -168,7 +168,7 @@ static void channels_are_played(void **state) {
                      share = memory.bandwidth_GBps * memory.efficiency / (double)memory.channels,
                      rate = memory.port_bits && port < share ? port : share;
         const uint64_t operands = 1 + test_draw(&seed, 3);
-        tn_transfer transfer = {.operands = (uint32_t)operands, .reads = true, .writes = round & 1};
+        tn_off_chip_transfer transfer = {.operands = (uint32_t)operands, .reads = true, .writes = round & 1};
         tn_build build = test_build();
         build.vector = 1 << test_draw(&seed, 8);
         uint64_t most = 0;
@@ -218,7 +218,7 @@ static void pieces_are_played(void **state) {
     for (int round = 0; round < 500; round++) { /* at 200 MHz a byte takes a cycle */
         const uint64_t pieces = 1 + test_draw(&seed, 300), in = 1 + test_draw(&seed, 100),
                        out = 1 + test_draw(&seed, 100), work = 1 + test_draw(&seed, 300);
-        tn_transfer transfer = {.operands = 2, .bytes = pieces * (in + out), .bursts = 2 * pieces};
+        tn_off_chip_transfer transfer = {.operands = 2, .bytes = pieces * (in + out), .bursts = 2 * pieces};
         tn_build build = test_build();
         build.vector = 1024;
         const uint64_t size[] = {in, out};
