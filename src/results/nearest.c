@@ -1,9 +1,11 @@
 #include "results/nearest.h"
 
+#include "front/knee.h"
 #include "search/evaluator.h"
 #include "space/quantity.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The flow that the publication's design of that model chooses; NULL: none is said. */
@@ -42,24 +44,75 @@ static double distance_of(const asked *a, const tn_evaluation *evaluation) {
     return worst;
 }
 
-/* *id: TN_NO_DESIGN where none fits. */
-static tn_status search(tn_evaluator *evaluator, const tn_space *space, const asked *a, uint64_t *id,
-                        tn_evaluation *best, tn_error *error) {
-    double nearest = INFINITY;
-    *id = TN_NO_DESIGN;
-    for (uint64_t i = 0; i < space->choices.designs; i++) {
+/* What the distance is at least, from what the design costs at least. */
+static double least_distance(const asked *a, const tn_evaluation *bound) {
+    double worst = 0;
+    for (size_t i = 0; i < a->count; i++) {
+        double more = log(a->quantity[i]->get(bound) / a->said[i]->value);
+        if (a->quantity[i]->bounded == TN_BOUNDED_EXACTLY) worst = fmax(worst, fabs(more));
+        if (a->quantity[i]->bounded == TN_BOUNDED_BELOW) worst = fmax(worst, more);
+    }
+    return worst;
+}
+
+typedef struct {
+    double least;
+    uint64_t id;
+} candidate;
+
+static int by_least(const void *a, const void *b) {
+    const candidate *one = a, *other = b;
+    return tn_value_order(one->least, one->id, other->least, other->id);
+}
+
+/* The designs of an outer combination that may fit, the most promising first. */
+static tn_status find_candidates(tn_evaluator *evaluator, const tn_space *space, const asked *a,
+                                 uint64_t outer, candidate *found, size_t *count, tn_error *error) {
+    *count = 0;
+    for (uint64_t inner = 0; inner < space->inner_count; inner++) {
+        tn_evaluation bound;
+        uint32_t cause;
+        bool exact;
+        TN_TRY(tn_evaluate_bound(evaluator, outer, inner, &bound, &cause, &exact, error));
+        if (cause != TN_CAUSE_NONE) continue;
+        found[(*count)++] = (candidate){least_distance(a, &bound), tn_space_id(space, outer, inner)};
+    }
+    qsort(found, *count, sizeof *found, by_least);
+    return TN_OK;
+}
+
+typedef struct {
+    double distance;
+    uint64_t id; /* TN_NO_DESIGN: none yet */
+    tn_evaluation evaluation;
+} nearest_design;
+
+static tn_status search_outer(tn_evaluator *evaluator, const tn_space *space, const asked *a, uint64_t outer,
+                              candidate *found, nearest_design *best, tn_error *error) {
+    size_t count;
+    TN_TRY(find_candidates(evaluator, space, a, outer, found, &count, error));
+    for (size_t i = 0; i < count && found[i].least <= best->distance; i++) {
         tn_evaluation evaluation;
         uint32_t cause;
-        uint64_t outer, inner;
-        tn_space_split(space, i, &outer, &inner);
+        uint64_t same, inner;
+        tn_space_split(space, found[i].id, &same, &inner);
         TN_TRY(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, error));
         if (cause != TN_CAUSE_NONE) continue;
         double distance = distance_of(a, &evaluation);
-        if (!(distance < nearest)) continue;
-        nearest = distance;
-        *best = evaluation;
-        *id = i;
+        if (distance > best->distance || (distance == best->distance && found[i].id > best->id)) continue;
+        *best = (nearest_design){distance, found[i].id, evaluation};
     }
+    return TN_OK;
+}
+
+/* A step is built for each outer combination once. */
+static tn_status search(tn_evaluator *evaluator, const tn_space *space, const asked *a, tn_arena *arena,
+                        nearest_design *best, tn_error *error) {
+    candidate *found;
+    *best = (nearest_design){.distance = INFINITY, .id = TN_NO_DESIGN};
+    TN_TRY(TN_NEW(arena, space->inner_count, &found, error));
+    for (uint64_t outer = 0; outer < space->outer_count; outer++)
+        TN_TRY(search_outer(evaluator, space, a, outer, found, best, error));
     return TN_OK;
 }
 
@@ -85,8 +138,7 @@ tn_status tn_nearest_build(const tn_claims *claims, const char *model, const cha
     asked a = {0};
     tn_space *space;
     tn_evaluator *evaluator;
-    tn_evaluation best;
-    uint64_t id;
+    nearest_design best;
     const char *flow = flow_of(claims, name);
     *count = 0;
     TN_TRY(TN_NEW(arena, claims->figures, &a.said, error));
@@ -102,11 +154,12 @@ tn_status tn_nearest_build(const tn_claims *claims, const char *model, const cha
     }
     if (a.count == 0 || !flow) return TN_OK;
     TN_TRY(load_builds(model, device, flow, arena, space, error));
+    space->laid_most = 0; /* bounds leave out most of them */
     TN_TRY(tn_evaluator_new(space, &evaluator, error));
-    tn_status status = search(evaluator, space, &a, &id, &best, error);
+    tn_status status = search(evaluator, space, &a, arena, &best, error);
     tn_evaluator_free(evaluator);
     TN_TRY(status);
-    if (id == TN_NO_DESIGN) return TN_OK;
+    if (best.id == TN_NO_DESIGN) return TN_OK;
     *count = a.count;
-    return fill(&a, space, id, &best, arena, *figure, error);
+    return fill(&a, space, best.id, &best.evaluation, arena, *figure, error);
 }
