@@ -274,7 +274,11 @@ static tn_status put_verdict(judging *j, const tn_comparison_row *fpga) {
             put_times(&text, time);
         }
         if (!wins(energy)) {
-            tn_buffer_format(&text, "%s%s takes ", wins(time) ? "" : ", and ", energy->opponent);
+            const bool both = !wins(time) && strcmp(time->opponent, energy->opponent) == 0;
+            if (both)
+                tn_buffer_text(&text, " and ");
+            else
+                tn_buffer_format(&text, "%s%s takes ", wins(time) ? "" : ", and ", energy->opponent);
             put_times(&text, energy);
         }
         tn_buffer_text(&text, ".");
