@@ -108,7 +108,7 @@ tn_status tn_arena_copy_text(tn_arena *arena, const char *text, size_t length, c
                              tn_error *error) {
     char *copy = NULL;
     TN_TRY(tn_arena_alloc(arena, length + 1, 1, &copy, error));
-    memcpy(copy, text, length);
+    if (length) memcpy(copy, text, length); /* of nothing, text may be NULL */
     *out = copy;
     return TN_OK;
 }

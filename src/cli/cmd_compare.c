@@ -8,7 +8,9 @@
 #include "cli/compare_fronts.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "device/device_data.h"
 #include "plot/comparison.h"
+#include "results/nearest.h"
 #include "results/result.h"
 #include "results/verdict.h"
 #include "text/number.h"
@@ -24,7 +26,7 @@ enum { MODELS_MOST = 32, PROCESSORS_MOST = 16, STEPS_MOST = 4 * PROCESSORS_MOST 
 /* A processor has rows dense and tensor, launched and as a graph, at the own and the best batch. */
 enum { PROCESSOR_ROWS = 8 };
 /* Options: the first so many are those of models, the rest those of folders. */
-enum { FPGA_OPTION = 0, MODEL_OPTIONS = 14 };
+enum { FPGA_OPTION = 0, MODEL_OPTIONS = 15 };
 
 /* A row as it is printed. */
 typedef struct {
@@ -59,6 +61,9 @@ typedef struct {
     tn_crossing *crossing;
     tn_energy_ratio *ratio;
     tn_rent_terms terms;
+    bool near;
+    size_t nearest_count;
+    tn_nearest_figure *nearest;
     tn_claims claims;
     tn_verdicts verdicts;
     size_t unfit_count;
@@ -200,6 +205,17 @@ static const tn_column judgement_columns[] = {
 };
 static const tn_record judgement_record = TN_RECORD(tn_judgement, judgement_columns);
 
+static const tn_column nearest_columns[] = {
+    TN_COLUMN(tn_nearest_figure, model, "model"),
+    TN_COLUMN(tn_nearest_figure, quantity, "figure"),
+    TN_AMOUNT("published", tn_nearest_figure, published, "said to be"),
+    TN_NAME("origin", tn_nearest_figure, origin, tn_origin_names, "known"),
+    TN_AMOUNT("ours", tn_nearest_figure, ours, "nearest build"),
+    TN_COLUMN(tn_nearest_figure, ratio, "said over build", TN_DIGITS(3)),
+    TN_COLUMN(tn_nearest_figure, build, NULL),
+};
+static const tn_record nearest_record = TN_RECORD(tn_nearest_figure, nearest_columns);
+
 static const tn_column answer_columns[] = {
     TN_ROWS("rows", request, view, rows, view_record, NULL),
     TN_COLUMN(request, host_power, NULL),
@@ -209,6 +225,8 @@ static const tn_column answer_columns[] = {
     TN_ROWS("energy_ratios", request, ratio, ratios, ratio_record, NULL),
     TN_ARRAY("unfit", request, unfit, unfit_count, NULL),
     TN_COLUMN_AS("claims_of", request, source, NULL),
+    TN_ROWS("nearest", request, nearest, nearest_count, nearest_record, NULL, TN_OPTIONAL,
+            TN_WHEN(request, near)),
     TN_ROWS("claims", request, verdict, verdict_count, tn_verdict_record, NULL),
 };
 static const tn_record answer_record = TN_RECORD(request, answer_columns);
@@ -428,6 +446,19 @@ static tn_status view_row(request *r, size_t index, tn_error *error) {
     return tn_published_text(window->claims, row, &r->common.arena, &window->published, error);
 }
 
+/* The builds nearest to what is said of the published hardware. */
+static tn_status find_nearest(request *r, tn_error *error) {
+    TN_TRY(TN_NEW(&r->common.arena, r->models * r->claims.figures, &r->nearest, error));
+    for (size_t i = 0; i < r->models; i++) {
+        tn_nearest_figure *figure;
+        size_t count;
+        TN_TRY(tn_nearest_build(&r->claims, r->common.argument[i], r->judgement[i].model, r->fpga,
+                                &r->common.arena, &figure, &count, error));
+        for (size_t k = 0; k < count; k++) r->nearest[r->nearest_count++] = figure[k];
+    }
+    return TN_OK;
+}
+
 /* The judgements' lists behind each other, as they are printed. */
 static tn_status gather(request *r, tn_error *error) {
     tn_arena *arena = &r->common.arena;
@@ -498,6 +529,13 @@ static tn_status print_people(const request *r, tn_error *error) {
         if (!said_before(r, i) && *r->row[i].unverified)
             tn_say("unverified, %s: %s\n", r->row[i].system, r->row[i].unverified);
     TN_TRY(print_verdicts(r, error));
+    if (r->nearest_count) {
+        tn_say_heading("The build of the published flow that comes nearest to the published hardware");
+        TN_TRY(tn_output_rows(&nearest_record, r->nearest, r->nearest_count, error));
+        for (size_t i = 0; i < r->nearest_count; i++)
+            if (i == 0 || strcmp(r->nearest[i].model, r->nearest[i - 1].model) != 0)
+                tn_say("%s: %s\n", r->nearest[i].model, r->nearest[i].build);
+    }
     if (r->verdict_count == 0) return TN_OK;
     tn_say_heading("What is published, and what follows from this");
     tn_say("%s\n", r->source);
@@ -558,6 +596,7 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
     for (size_t i = 0; i < r->models && !r->point; i++) TN_TRY(add_model(r, r->common.argument[i], error));
     for (size_t i = 0; i < r->rows; i++) TN_TRY(view_row(r, i, error));
     TN_TRY(gather(r, error));
+    if (r->near && !r->point) TN_TRY(find_nearest(r, error));
     TN_TRY(tn_claims_judge(&r->claims, r->row, r->rows, &r->common.arena, &r->verdicts, error));
     if (r->figure) TN_TRY(tn_comparison_draw(r->figure, r->row, r->rows, r->ratio, r->ratios, error));
     *answer = r->unfit_count > 0;
@@ -595,6 +634,8 @@ static const tn_option options[] = {
     {"--set", TN_INTO(request, set), "KEY=VALUE", "overrides a key of every model; repeatable"},
     {"--point", TN_INTO(request, point), "ID",
      "of one sweep's folder: this design, on the sweep's device unless --fpga says another"},
+    {"--nearest", TN_INTO(request, near), NULL,
+     "search the build of the published flow that comes nearest to the published hardware"},
     {"--plot", TN_INTO(request, figure), "FILE",
      "draw time and energy of an epoch (.png, .svg, .pdf), and beside it FILE-claim, the claimed ratio of "
      "energies"},

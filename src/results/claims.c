@@ -10,7 +10,7 @@ typedef struct {
     uint32_t kind;
     const char *name, *source;
     tn_text_list models;
-    tn_item_list claims, designs;
+    tn_item_list claims, designs, hardware;
 } claims_file;
 
 static const char *const kind_names[] = {"claims", NULL};
@@ -53,6 +53,17 @@ static const tn_field design_fields[] = {
 };
 static const tn_schema design_schema = TN_SCHEMA("claims.design", tn_claimed_design, design_fields);
 
+static const tn_field figure_fields[] = {
+    TN_KEY(TEXT, tn_claimed_figure, model, "model that the hardware trains", TN_REQUIRED),
+    TN_KEY(TEXT, tn_claimed_figure, quantity, "a quantity of designs, as a space's objectives are called",
+           TN_REQUIRED),
+    TN_KEY(REAL, tn_claimed_figure, value, "as it is said to be", TN_REQUIRED, TN_WITHIN(1e-12, 1e18)),
+    TN_KEY(CHOICE, tn_claimed_figure, origin, "how it is known; unverified: remembered, not read again",
+           TN_DEFAULT("unverified"), TN_ONE_OF(tn_origin_names)),
+    TN_KEY(TEXT, tn_claimed_figure, source, "where it was read, or who remembers it"),
+};
+static const tn_schema figure_schema = TN_SCHEMA("claims.hardware", tn_claimed_figure, figure_fields);
+
 static const tn_field fields[] = {
     TN_KEY(CHOICE, claims_file, kind, "tells this kind of file apart", TN_REQUIRED, TN_ONE_OF(kind_names)),
     TN_KEY(TEXT, claims_file, name, "for results", TN_REQUIRED),
@@ -61,6 +72,10 @@ static const tn_field fields[] = {
     TN_KEY(LIST, claims_file, claims, "what it claims", TN_REQUIRED, .sub = &claim_schema),
     TN_KEY(LIST, claims_file, designs, "designs that it describes; figures of a sweep mark them",
            .sub = &design_schema),
+    TN_KEY(
+        LIST, claims_file, hardware,
+        "figures of the hardware; `tenfold compare --nearest` asks which build comes nearest to all of them",
+        .sub = &figure_schema),
 };
 const tn_schema tn_claims_schema = TN_SCHEMA("claims", claims_file, fields);
 
@@ -77,7 +92,9 @@ tn_status tn_claims_load(const char *name, tn_arena *arena, tn_claims *claims, t
                           .count = file.claims.count,
                           .claim = file.claims.item,
                           .designs = file.designs.count,
-                          .design = file.designs.item};
+                          .design = file.designs.item,
+                          .figures = file.hardware.count,
+                          .figure = file.hardware.item};
     return TN_OK;
 }
 

@@ -43,6 +43,15 @@ typedef struct tn_claimed_design {
     const char *source;
 } tn_claimed_design;
 
+/* What is said of the hardware that trains a model: a figure of its design, and how sure it is. */
+typedef struct tn_claimed_figure {
+    const char *model;
+    const char *quantity; /* a quantity of designs (space/quantity.h): "dsp" */
+    double value;
+    uint32_t origin; /* tn_origin; unverified: remembered by readers, not read again */
+    const char *source;
+} tn_claimed_figure;
+
 typedef struct tn_claims {
     const char *name, *source;
     tn_text_list models;
@@ -50,6 +59,8 @@ typedef struct tn_claims {
     const tn_claim *claim;
     size_t designs;
     const tn_claimed_design *design;
+    size_t figures;
+    const tn_claimed_figure *figure;
 } tn_claims;
 
 extern const tn_schema tn_claims_schema;

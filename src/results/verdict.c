@@ -224,13 +224,13 @@ static void put_times(tn_buffer *out, const tn_decision *d) {
 /* "energy counts, and the batch must stay below 4": what the FPGA wins at the own batch. */
 static void put_win(tn_buffer *out, const tn_judgement *told, uint32_t quantity) {
     static const char *const counts[] = {"time counts", "energy counts"};
-    const tn_decision *own = decision(told, quantity, "own"), *best = decision(told, quantity, "best");
+    const tn_decision *own = decision(told, quantity, "own");
     const tn_crossing *batch =
         crossing(told, quantity == TN_COMPARED_TIME ? TN_CROSSING_BATCH_TIME : TN_CROSSING_BATCH_ENERGY);
     tn_buffer_format(out, "%s (", counts[quantity]);
     put_times(out, own);
     tn_buffer_format(out, " than %s)", own->opponent);
-    if (wins(best) || isnan(batch->value)) {
+    if (isnan(batch->value)) {
         tn_buffer_text(out, ", at any batch");
     } else {
         tn_buffer_format(out, ", and the batch must stay below %.0f", batch->value);
@@ -274,7 +274,11 @@ static tn_status put_verdict(judging *j, const tn_comparison_row *fpga) {
             put_times(&text, time);
         }
         if (!wins(energy)) {
-            tn_buffer_format(&text, "%s%s takes ", wins(time) ? "" : ", and ", energy->opponent);
+            const bool both = !wins(time) && strcmp(time->opponent, energy->opponent) == 0;
+            if (both)
+                tn_buffer_text(&text, " and ");
+            else
+                tn_buffer_format(&text, "%s%s takes ", wins(time) ? "" : ", and ", energy->opponent);
             put_times(&text, energy);
         }
         tn_buffer_text(&text, ".");

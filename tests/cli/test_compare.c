@@ -1,8 +1,10 @@
 /* tenfold compare: its rows against the commands that answer for one system alone, its ratios against counts by hand, its
  * verdicts and crossing points against its rows. */
 #include "support/folder.h"
+#include "support/pages.h"
 #include "support/program.h"
 #include "support/shared.h"
+#include "text/words.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,18 +81,21 @@ static const struct {
 } models[] = {
     {"atis-2enc", 9179282, 300290}, {"atis-4enc", 16272530, 374402}, {"atis-6enc", 23365778, 448514}};
 
-static json_t *answer;
+static json_t *answer, *by_law; /* with this machine measured, and without */
 
 static int set_up(void **state) {
     if (test_folder_make(state) != 0) return -1;
     answer = test_program_json(0, "compare", "atis-2enc", "atis-4enc", "atis-6enc", "--fpga", "u50", "--gpu",
                                "rtx3090", "--gpu", "h200", "--cpu", "generic-cpu", "--cpu", "measured",
                                "--json", NULL);
+    by_law = test_program_json(0, "compare", "atis-2enc", "atis-4enc", "atis-6enc", "--gpu", "rtx3090",
+                               "--gpu", "h200", "--nearest", "--json", NULL);
     return 0;
 }
 
 static int tear_down(void **state) {
     json_decref(answer);
+    json_decref(by_law);
     return test_folder_remove(state);
 }
 
@@ -404,6 +409,188 @@ static void figures_are_drawn(void **state) {
         assert_int_equal(access(test_in_folder(names[i]), R_OK), 0);
 }
 
+/* ---- the pages ---- */
+
+static const char *quantity(double value, const char *unit) {
+    static char text[8][48];
+    static int next;
+    return tn_quantity_text(value, unit, text[next++ % 8]);
+}
+
+static void put_winners(const json_t *told, tn_buffer *out) {
+    const json_t *list = json_object_get(told, "winners");
+    tn_buffer_text(out, "| model | least | batch | has | takes | best FPGA | best other | sure "
+                        "|\n|---|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *w = json_array_get(list, i);
+        const char *unit = strcmp(text(w, "quantity"), "time") == 0 ? "s" : "J";
+        tn_buffer_format(out, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", text(w, "model"),
+                         text(w, "quantity"), text(w, "batch"), text(w, "winner"),
+                         quantity(number(w, "value"), unit), quantity(number(w, "fpga_value"), unit),
+                         quantity(number(w, "opponent_value"), unit),
+                         json_is_true(json_object_get(w, "sure")) ? "yes" : "no");
+    }
+}
+
+static void put_crossings(const json_t *told, tn_buffer *out) {
+    const json_t *list = json_object_get(told, "crossings");
+    tn_buffer_text(out, "| model | crossing | at | by |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *c = json_array_get(list, i);
+        const char *unit = text(c, "unit");
+        const bool scaled = strcmp(unit, "W") == 0 || strcmp(unit, "s") == 0;
+        char value[64];
+        snprintf(value, sizeof value, "%.0f %s", number(c, "value"), unit);
+        tn_buffer_format(out, "| %s | %s | %s | %s |\n", text(c, "model"), text(c, "crossing"),
+                         scaled ? quantity(number(c, "value"), unit) : value, text(c, "opponent"));
+    }
+}
+
+static void put_verdicts(const json_t *told, tn_buffer *out) {
+    const json_t *list = json_object_get(told, "verdicts");
+    for (size_t i = 0; i < json_array_size(list); i++)
+        tn_buffer_format(out, "* *%s*: %s\n", text(json_array_get(list, i), "model"),
+                         text(json_array_get(list, i), "verdict"));
+}
+
+static void put_energy_ratios(const json_t *told, tn_buffer *out) {
+    const json_t *list = json_object_get(told, "energy_ratios");
+    tn_buffer_text(out, "| model | FPGA at rest | kernels alone | fastest host | as launched | slowest host "
+                        "| 3.6 is true of a step of |\n"
+                        "|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *r = json_array_get(list, i);
+        tn_buffer_format(out, "| %s | %s | %.3g | %.3g | %.3g | %.3g | %s |\n", text(r, "model"),
+                         quantity(number(r, "rest_W"), "W"), number(r, "kernels"), number(r, "least"),
+                         number(r, "launched"), number(r, "most"),
+                         quantity(number(r, "claimed_seconds"), "s"));
+    }
+}
+
+static void put_claims(const json_t *told, tn_buffer *out) {
+    const json_t *list = json_object_get(told, "claims");
+    tn_buffer_text(out, "| claim | model | of ours | is | range | verdict |\n|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *c = json_array_get(list, i);
+        double ours = number(c, "ours"),
+               least = json_number_value(json_array_get(json_object_get(c, "range"), 0)),
+               most = json_number_value(json_array_get(json_object_get(c, "range"), 1));
+        const bool bytes = ours > 1e5;
+        char is[64], range[64] = "";
+        if (bytes)
+            snprintf(is, sizeof is, "%.2f MB", ours / 1e6);
+        else
+            snprintf(is, sizeof is, "%.1f", ours);
+        if (most > least) snprintf(range, sizeof range, "%.3g to %.3g", least, most);
+        tn_buffer_format(out, "| %s | %s | %s | %s | %s | %s |\n", text(c, "claim"), text(c, "model"),
+                         text(c, "measure"), is, range, text(c, "verdict"));
+    }
+}
+
+static void put_rows(const json_t *told, tn_buffer *out) {
+    const json_t *rows = json_object_get(told, "rows");
+    tn_buffer_text(out, "| atis-2enc on | training | how | batch | updates an epoch | epoch | energy of an "
+                        "epoch |\n|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        if (strcmp(text(row, "model"), "atis-2enc") != 0) continue;
+        tn_buffer_format(out, "| %s | %s | %s | %.0f | %.0f | %s to %s | %s to %s |\n", text(row, "system"),
+                         text(row, "training"), text(row, "way"), number(row, "batch"),
+                         number(row, "steps_per_epoch"), quantity(end_of(row, "seconds_per_epoch", 0), "s"),
+                         quantity(end_of(row, "seconds_per_epoch", 1), "s"),
+                         quantity(end_of(row, "joules_per_epoch", 0), "J"),
+                         quantity(end_of(row, "joules_per_epoch", 1), "J"));
+    }
+}
+
+static void put_nearest(const json_t *told, tn_buffer *out) {
+    const json_t *list = json_object_get(told, "nearest");
+    tn_buffer_text(
+        out, "| figure | said to be | known | nearest build | said over build |\n|---|---|---|---|---|\n");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *f = json_array_get(list, i);
+        tn_buffer_format(out, "| `%s` | %g | %s | %.4g | %.3g |\n", text(f, "quantity"),
+                         number(f, "published"), text(f, "origin"), number(f, "ours"), number(f, "ratio"));
+    }
+    tn_buffer_format(out, "\nThe build: `%s`.\n", text(json_array_get(list, 0), "build"));
+}
+
+/* What the pages print of this, less what depends on the machine that runs it. */
+static void the_pages(void **state) {
+    (void)state;
+    static const struct {
+        const char *page, *mark;
+        void (*put)(const json_t *told, tn_buffer *out);
+    } part[] = {{"compare.md", "rows", put_rows},
+                {"compare.md", "winners", put_winners},
+                {"compare.md", "verdicts", put_verdicts},
+                {"compare.md", "crossings", put_crossings},
+                {"compare.md", "ratios", put_energy_ratios},
+                {"compare.md", "claims", put_claims},
+                {"published.md", "nearest", put_nearest}};
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        tn_buffer lines = {0};
+        part[i].put(by_law, &lines);
+        test_page(part[i].page, part[i].mark, &lines);
+        tn_buffer_free(&lines);
+    }
+}
+
+/* No build that fits is nearer to what is said of the hardware: each figure of the one that is said to be is what cost says of it, and
+ * a handful of others are farther. */
+static double farthest(const json_t *cost) {
+    const json_t *resources = json_object_get(cost, "resources"), *latency = json_object_get(cost, "latency");
+    const double seconds = number(latency, "seconds_per_epoch"),
+                 joules = number(json_object_get(cost, "energy"), "joules_per_step"),
+                 ours[] = {number(json_object_get(resources, "dsp"), "used"),
+                           number(json_object_get(resources, "lut"), "used"), seconds,
+                           joules / number(latency, "seconds_per_step")};
+    static const double said[] = {2396, 565000, 191, 26.7};
+    double worst = 0;
+    for (size_t i = 0; i < 4; i++) worst = fmax(worst, fabs(log(said[i] / ours[i])));
+    return worst;
+}
+
+static json_t *cost_of(const char *build) {
+    char line[1024], choices[512];
+    size_t used =
+        (size_t)snprintf(line, sizeof line, "\"$TENFOLD\" cost atis-2enc --device u50@user-area --json");
+    snprintf(choices, sizeof choices, "%s", build);
+    for (char *key = strtok(choices, " "); key; key = strtok(NULL, " "))
+        used += (size_t)snprintf(line + used, sizeof line - used, " --set %s", key);
+    test_run run = test_shell(line);
+    json_t *cost = json_loads(run.out, 0, NULL);
+    assert_non_null(cost);
+    test_run_free(&run);
+    return cost;
+}
+
+static void nearest_to_the_hardware(void **state) {
+    (void)state;
+    const json_t *list = json_object_get(by_law, "nearest");
+    assert_int_equal(json_array_size(list), 4);
+    json_t *best = cost_of(text(json_array_get(list, 0), "build"));
+    double nearest = 0;
+    for (size_t i = 0; i < 4; i++)
+        nearest = fmax(nearest, fabs(log(number(json_array_get(list, i), "ratio"))));
+    assert_true(fabs(farthest(best) - nearest) < 1e-9);
+    assert_true(json_is_true(json_object_get(best, "fits")));
+    static const char *const others[] = {"flow=bidirectional-published build.rows=2 build.columns=2 "
+                                         "build.reduction=2 build.split=banks build.vector=16",
+                                         "flow=bidirectional-published build.rows=16 build.columns=2 "
+                                         "build.reduction=2 build.split=partition build.vector=32",
+                                         "flow=bidirectional-published build.rows=4 build.columns=4 "
+                                         "build.reduction=1 build.split=partition build.vector=32",
+                                         "flow=bidirectional-published build.rows=8 build.columns=8 "
+                                         "build.reduction=4 build.split=banks build.vector=16"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        json_t *other = cost_of(others[i]);
+        assert_true(farthest(other) >= nearest || !json_is_true(json_object_get(other, "fits")));
+        json_decref(other);
+    }
+    json_decref(best);
+}
+
 static void people_and_refusals(void **state) {
     (void)state;
     test_run run = test_program("compare", "atis-2enc", "--gpu", "rtx3090", NULL);
@@ -474,13 +661,14 @@ static void a_design_of_a_sweep(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_whole),      cmocka_unit_test(gpus_as_roofline_step_says),
-        cmocka_unit_test(design_as_cost_says), cmocka_unit_test(claims_are_judged),
-        cmocka_unit_test(people_and_refusals), cmocka_unit_test(range_holds_the_figure),
-        cmocka_unit_test(a_design_of_a_sweep), cmocka_unit_test(range_of_the_fpga),
-        cmocka_unit_test(winners_by_the_rows), cmocka_unit_test(crossings_are_roots),
-        cmocka_unit_test(ratios_of_energy),    cmocka_unit_test(host_on_every_side),
-        cmocka_unit_test(figures_are_drawn),
+        cmocka_unit_test(rows_are_whole),          cmocka_unit_test(gpus_as_roofline_step_says),
+        cmocka_unit_test(design_as_cost_says),     cmocka_unit_test(claims_are_judged),
+        cmocka_unit_test(people_and_refusals),     cmocka_unit_test(range_holds_the_figure),
+        cmocka_unit_test(a_design_of_a_sweep),     cmocka_unit_test(range_of_the_fpga),
+        cmocka_unit_test(winners_by_the_rows),     cmocka_unit_test(crossings_are_roots),
+        cmocka_unit_test(ratios_of_energy),        cmocka_unit_test(host_on_every_side),
+        cmocka_unit_test(figures_are_drawn),       cmocka_unit_test(the_pages),
+        cmocka_unit_test(nearest_to_the_hardware),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
