@@ -54,6 +54,7 @@ const tn_word tn_words[] = {
     {"joules", "energy", "J", NULL},
     {"bytes", "size", "B", NULL},
     {"macs", "multiply-adds", "", "products of two numbers, each added to a sum (MAC)"},
+    {"sequence", "tokens of a sequence", "", NULL},
     {"params", "parameters", "", NULL},
     {"cycles", "clock cycles", "", NULL},
     {"flops", "operations on numbers", "", "two of a multiply-add, one of any other (FLOP)"},
