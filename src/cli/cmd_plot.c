@@ -179,10 +179,44 @@ static tn_status write_csv(const plotting *plot, const char *path, tn_error *err
     return status;
 }
 
+/* A condition in the titles of its columns: "rank of square = 12". */
+static void put_condition(const plotting *plot, const char *text, tn_buffer *out) {
+    while (*text) {
+        size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
+        bool column = false;
+        char name[128];
+        if (length > 0 && length < sizeof name) {
+            memcpy(name, text, length);
+            name[length] = '\0';
+            for (size_t i = 0; i < plot->columns.count; i++)
+                column |= strcmp(plot->columns.column[i].name, name) == 0;
+        }
+        if (column)
+            tn_word_put_title(name, out);
+        else
+            tn_buffer_bytes(out, text, length ? length : 1);
+        text += length ? length : 1;
+    }
+}
+
+static tn_status heading_of(const plotting *plot, const char **heading, tn_error *error) {
+    tn_buffer text = {0};
+    char count[32];
+    tn_buffer_format(&text, "%s: %s designs", plot->result->space->name, tn_count_text(plot->count, count));
+    if (plot->query.where) {
+        tn_buffer_text(&text, " with ");
+        put_condition(plot, tn_condition_text(plot->query.where), &text);
+    }
+    tn_status status = text.status == TN_OK
+                           ? tn_arena_copy_text(plot->arena, text.data, text.length, heading, error)
+                           : tn_fail(error, text.status, "no memory for a heading");
+    tn_buffer_free(&text);
+    return status;
+}
+
 static tn_status draw(const plotting *plot, const char *path, tn_error *error) {
     const tn_designs_plot *asked = plot->asked;
     const char *heading = "";
-    char count[32];
     tn_scatter figure = {.count = plot->count, .point = plot->point, .series = 1};
     TN_TRY(make_axis(plot, plot->x, 'x', &figure.x, error));
     TN_TRY(make_axis(plot, plot->y, 'y', &figure.y, error));
@@ -207,10 +241,7 @@ static tn_status draw(const plotting *plot, const char *path, tn_error *error) {
         TN_TRY(make_axis(plot, plot->colour, '\0', &figure.colour, error));
     }
     if (!figure.series_name) figure.series_name = &heading;
-    if (asked->style == TN_FIGURE_SCREEN)
-        TN_TRY(tn_arena_format(plot->arena, &heading, error, "%s: %s designs%s%s", plot->result->space->name,
-                               tn_count_text(plot->count, count), plot->query.where ? " with " : "",
-                               plot->query.where ? tn_condition_text(plot->query.where) : ""));
+    if (asked->style == TN_FIGURE_SCREEN) TN_TRY(heading_of(plot, &heading, error));
     figure.heading = heading;
     return tn_scatter_draw(&figure, path, asked->format, asked->style, error);
 }

@@ -346,7 +346,7 @@ static tn_status define(const tn_scatter *scatter, tn_buffer *definition, tn_err
     tn_define_real(definition, "attained", has_line(scatter));
     tn_define_text(definition, "marked_name",
                    scatter->marked < scatter->count && scatter->marked_name ? scatter->marked_name : "");
-    tn_define_real(definition, "point_size", scatter->count > 2000 ? 0.35 : scatter->count > 200 ? 0.6 : 0.9);
+    tn_define_real(definition, "point_size", scatter->count > 2000 ? 0.45 : scatter->count > 200 ? 0.6 : 0.9);
     tn_buffer_format(definition, "array title_of[%zu]\n", scatter->series ? scatter->series : 1);
     for (size_t i = 0; i < scatter->series; i++) {
         char name[TEXT_MOST];

@@ -94,7 +94,8 @@ static void figures_of_a_sweep(void **state) {
             strcmp(name, "perplexity") == 0 || strcmp(name, "rtl") == 0)
             continue; /* it has no table */
         snprintf(command, sizeof command,
-                 "\"$TENFOLD\" plot \"$FOLDER/small\" --x %s --y %s --colour weights.square.%s --all "
+                 "\"$TENFOLD\" plot \"$FOLDER/small\" --x %s --y %s --colour weights.square.%s --all --where "
+                 "'weights.square.rank >= 2' "
                  "--format svg -o "
                  "\"$FOLDER/by-%s\" --quiet",
                  name, before, i % 2 ? "rank" : "flow", name);
