@@ -35,10 +35,9 @@ if (coloured) {
     if (colour_log) { set logscale cb }
     set cblabel colour_label . colour_unit noenhanced offset 1.5, 0
     set cbrange [colour_least : colour_most]
-    unset key
-    plot data index series using 1:2 with lines linewidth 1 linecolor rgb "#555555" notitle, \
-         data index 0 using 1:2:3 with points pointtype 7 pointsize point_size palette, \
-         data index series + 1 using 1:2 with points pointtype 3 pointsize 2.2 linewidth 2.5 linecolor rgb hue[5] notitle
+    plot data index series using 1:2 with lines linewidth 1 linecolor rgb "#555555" title attained ? "best of the two axes" : "", \
+         data index 0 using 1:2:3 with points pointtype 7 pointsize point_size palette notitle, \
+         data index series + 1 using 1:2 with points pointtype 3 pointsize 2.2 linewidth 2.5 linecolor rgb hue[5] title marked_name
 } else {
     if (series_title ne "") { set key title series_title noenhanced } else { set key title "" }
     if (series < 2 && !attained && marked_name eq "") { unset key }
