@@ -48,15 +48,12 @@ add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/schemas/cost.json
 add_custom_target(tenfold_schemas ALL DEPENDS ${CMAKE_BINARY_DIR}/schemas/cost.json)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/schemas DESTINATION ${CMAKE_INSTALL_DATADIR}/tenfold FILES_MATCHING PATTERN "*.json")
 
-# A command's manual page is what docs/man says of it around the names, usage and options of those tables; tenfold.1 is the
-# program's, and a page of one line sends to another's.
-file(GLOB written CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/docs/man ${PROJECT_SOURCE_DIR}/docs/man/*.1)
+# A command's manual page is what docs/man/written says of it around the names, usage and options of those tables. docs/man/man1
+# holds them as they came out (`man -M docs/man tenfold-sweep`; a test compares), the program's own page, and one of a line that
+# sends to another's.
+install(FILES docs/man/man1/tenfold.1 docs/man/man1/tenfold-merge.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+file(GLOB written CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/docs/man/written ${PROJECT_SOURCE_DIR}/docs/man/written/*.1)
 foreach(page ${written})
-    file(STRINGS docs/man/${page} head LIMIT_COUNT 1)
-    if(page STREQUAL tenfold.1 OR head MATCHES "^[.]so ")
-        install(FILES docs/man/${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-        continue()
-    endif()
     string(REGEX REPLACE "^tenfold-(.*)[.]1$" "\\1" command ${page})
     if(NOT TENFOLD_SATELLITES AND command MATCHES "^(${SATELLITE_COMMAND_NAMES})$")
         continue()
@@ -64,8 +61,8 @@ foreach(page ${written})
     add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/man/${page}
         COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man
         COMMAND ${PROJECT_SOURCE_DIR}/scripts/man-page $<TARGET_FILE:tenfold_cli> ${command}
-                ${PROJECT_SOURCE_DIR}/docs/man/${page} > ${CMAKE_BINARY_DIR}/man/${page}
-        DEPENDS tenfold_cli scripts/man-page docs/man/${page} VERBATIM)
+                ${PROJECT_SOURCE_DIR}/docs/man/written/${page} > ${CMAKE_BINARY_DIR}/man/${page}
+        DEPENDS tenfold_cli scripts/man-page docs/man/written/${page} VERBATIM)
     list(APPEND TENFOLD_PAGES ${CMAKE_BINARY_DIR}/man/${page})
 endforeach()
 add_custom_target(tenfold_man ALL DEPENDS ${TENFOLD_PAGES})

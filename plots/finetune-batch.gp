@@ -15,5 +15,5 @@ array colour[6] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e
 pick(n) = colour[int(n - 1) % 6 + 1]
 shade(n) = int("0x" . pick(n)[2:7])
 plot for [i = 1:lines] data index i - 1 using 1:($3 < 0.8 ? 0.8 : $3):($4 < 0.8 ? 0.8 : $4) with filledcurves fillstyle solid 0.15 noborder linecolor rgb pick(i) notitle, \
-     for [i = 1:lines] data index i - 1 using 1:($2 < 1 ? NaN : $2) with lines linewidth 2 linecolor rgb pick(i) title label[i], \
+     for [i = 1:lines] data index i - 1 using 1:($2 < 1 ? NaN : $2) with lines linewidth 2 dashtype i linecolor rgb pick(i) title label[i], \
      for [i = 1:(measured ? lines : 0)] data index lines using 1:($3 == i ? $2 : NaN) with points pointtype 7 pointsize 1.2 linecolor rgb pick(i) notitle

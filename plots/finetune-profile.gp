@@ -10,7 +10,7 @@ set xrange [0 : most * 1.3]
 set ytics noenhanced nomirror scale 0
 set grid xtics linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
 set key bottom right samplen 1.5 noenhanced
-array colour[4] = ["#0072b2", "#56b4e9", "#e69f00", "#999999"]
+array colour[4] = [part[1], part[3], part[2], part[4]]
 plot data using (0.5 * $2):0:(0.5 * $2):(0.36):yticlabels(1) with boxxyerror linecolor rgb colour[1] title stage_0, \
      data using ($2 + 0.5 * $3):0:(0.5 * $3):(0.36) with boxxyerror linecolor rgb colour[2] title stage_1, \
      data using ($2 + $3 + 0.5 * $4):0:(0.5 * $4):(0.36) with boxxyerror linecolor rgb colour[3] title stage_2, \

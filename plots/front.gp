@@ -1,7 +1,7 @@
 # The front: latency against on-chip memory, DSP blocks, and what the model can learn, coloured by rank.
 # data: index 0: designs of the front, thinned
-#       index 1: the best at each rank
-#       index 2: the design, the recommended one (knee) where no other is asked for
+#       index 1: the knee, and the best at each rank
+#       index 2: the design, the recommended one where no other is asked for
 #       index 3: designs that a publication describes, as they cost on this device, else the model as its file has it
 #       index 4 to 6: the line of what the whole front attains, of each panel
 # variables: heading, budgets (devices), of each I from 1: budget_MiB_I, budget_dsp_I, budget_name_I, rank_label, rank_most, rank_step, quality_label, quality_log, latency_unit, latency_per (what a mark says of one ms), shown_label, design_label, given_label,
@@ -116,9 +116,9 @@ if (published_quality > 0) { Q_min = lesser(Q_min, published_quality); Q_max = g
 if (quality_dense > 0) {
     Q_min = lesser(Q_min, quality_dense); Q_max = greater(Q_max, quality_dense)
     set arrow 20 from first quality_dense, graph 0 to first quality_dense, graph 1 nohead back dashtype 4 linewidth 1.5 linecolor rgb "#666666"
-    set label 20 sprintf("dense %.4g", quality_dense) at first quality_dense, graph 0.4 left rotate by 90 offset -0.8, 0 textcolor rgb "#666666"
+    set label 20 sprintf("dense: %.4g%s", quality_dense, quality_unit) at first quality_dense, graph 0.4 left rotate by 90 offset -0.8, 0 textcolor rgb "#666666"
 }
-if (quality_constant > 0) { set label 21 sprintf("a constant answer: %.4g", quality_constant) at graph 0.03, graph 0.96 left textcolor rgb "#666666" }
+if (quality_constant > 0) { set label 21 sprintf("a constant answer: %.4g%s", quality_constant, quality_unit) at graph 0.03, graph 0.96 left textcolor rgb "#666666" }
 if (quality_log && !narrow(Q_min, Q_max)) {
     set logscale x
     set xrange [Q_min / 1.4 : Q_max * 1.4]
@@ -131,7 +131,7 @@ if (quality_log && !narrow(Q_min, Q_max)) {
 }
 # One key and the colour scale for all panels, below them.
 set label 11 shown_label at screen 0.05, screen 0.105 point pointtype 7 pointsize 0.6 linecolor rgb "#21918c" offset 1, 0
-set label 12 "best at each rank" at screen 0.05, screen 0.04 point pointtype 65 pointsize 1.1 linewidth 1.5 linecolor rgb "#21918c" offset 1, 0
+set label 12 "best at each rank, and the knee" at screen 0.05, screen 0.04 point pointtype 65 pointsize 1.1 linewidth 1.5 linecolor rgb "#21918c" offset 1, 0
 set label 13 given_label at screen 0.26, screen 0.105 point pointtype 9 pointsize 1.8 linecolor rgb hue[5] offset 1, 0 noenhanced
 set label 14 design_label noenhanced at screen 0.26, screen 0.04 point pointtype 3 pointsize 2 linewidth 3 linecolor rgb hue[4] offset 1, 0
 if (gpus > 0) {

@@ -10,7 +10,7 @@ set xrange [0 : most * 1.18]
 set ytics noenhanced nomirror scale 0
 set grid xtics linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
 set key bottom right samplen 1.5 noenhanced
-array colour[4] = [hue[1], hue[2], hue[6], hue[7]]
+array colour[4] = [part[1], part[2], part[3], part[4]]
 set border 1
 set xtics nomirror
 plot data using (0.5 * $2):0:(0.5 * $2):(0.36):yticlabels(1) with boxxyerror linecolor rgb colour[1] title phase_0, \

@@ -14,6 +14,6 @@ set xrange [-0.8 : layers - 0.2]
 set yrange [0 : *]
 set format y "%.0s %c"
 set key inside top right vertical
-plot data using 2:xtic(1) linecolor rgb hue[3] title "chosen", \
-     data using 3 linecolor rgb hue[2] title "greedy", \
-     data using 4 linecolor rgb hue[5] title "uniform rank"
+plot data using 2:xtic(1) linecolor rgb part[1] title "chosen", \
+     data using 3 linecolor rgb part[2] title "greedy", \
+     data using 4 linecolor rgb part[3] title "uniform rank"

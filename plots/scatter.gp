@@ -2,7 +2,7 @@
 # what they attain.
 # columns: x y colour hollow
 # data: one index per series, behind them the line and the marked design
-# variables: heading, x_unit, y_unit, colour_unit, series, title_of[series], series_title, ordered (1: steps of one quantity), attained (1: draw the line),
+# variables: joined (1: a line through the points of each series), heading, x_unit, y_unit, colour_unit, series, title_of[series], series_title, ordered (1: steps of one quantity), attained (1: draw the line),
 #            marked_name ("": none), point_size, coloured (1: by the third column), and for x, y and colour: _label, _log,
 #            _least, _most, _end_1, _end_2 (names of lines at _at_1, _at_2; "": none); the marks of the axes are set
 x_unit = exists("x_unit") ? x_unit : ""
@@ -35,15 +35,15 @@ if (coloured) {
     if (colour_log) { set logscale cb }
     set cblabel colour_label . colour_unit noenhanced offset 1.5, 0
     set cbrange [colour_least : colour_most]
-    unset key
-    plot data index series using 1:2 with lines linewidth 1 linecolor rgb "#555555" notitle, \
-         data index 0 using 1:2:3 with points pointtype 7 pointsize point_size palette, \
-         data index series + 1 using 1:2 with points pointtype 3 pointsize 2.2 linewidth 2.5 linecolor rgb hue[5] notitle
+    plot data index series using 1:2 with lines linewidth 1 linecolor rgb "#555555" title attained ? "best of the two axes" : "", \
+         data index 0 using 1:2:3 with points pointtype 7 pointsize point_size palette notitle, \
+         data index series + 1 using 1:2 with points pointtype 3 pointsize 2.2 linewidth 2.5 linecolor rgb hue[5] title marked_name
 } else {
     if (series_title ne "") { set key title series_title noenhanced } else { set key title "" }
     if (series < 2 && !attained && marked_name eq "") { unset key }
     colour_of(i) = ordered ? step_of(i, series) : hue_of[(i - 1) % 7 + 1]
     plot data index series using 1:2 with lines linewidth 1 linecolor rgb "#555555" title attained ? "best of the two axes" : "", \
+         for [i = 1 : series] data index i - 1 using 1:(joined ? $2 : NaN) with lines linewidth 1.5 linecolor rgb colour_of(i) notitle, \
          for [i = 1 : series] data index i - 1 using 1:($4 > 0 ? $2 : NaN) with points pointtype form[(i - 1) % 5 + 1] - 1 \
              pointsize point_size linecolor rgb colour_of(i) notitle, \
          for [i = 1 : series] data index i - 1 using 1:($4 > 0 ? NaN : $2) with points pointtype form[(i - 1) % 5 + 1] \

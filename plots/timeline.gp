@@ -15,8 +15,7 @@ set rmargin 9
 set grid xtics linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
 set key outside above center horizontal maxrows 1 samplen 1.5 noenhanced
 set style fill solid 1 noborder
-array colour[4] = [hue[1], hue[2], hue[6], hue[7]]
 plot for [p = 0:3] data using 2:($4 == p ? $1 : NaN):2:3:($1 - 0.36):($1 + 0.36) with boxxyerror \
-         linecolor rgb colour[p + 1] title value(sprintf("phase_%d", p)), \
+         linecolor rgb part[p + 1] title value(sprintf("phase_%d", p)), \
      data using ($5 == 1 ? $2 : NaN):($1 + 0.43):($3 - $2):(0) with vectors nohead linewidth 3 \
          linecolor rgb hue[5] title "critical path"

@@ -30,7 +30,7 @@ if (is_text) {
          data index 2 using 1:3 with linespoints pointtype 65 pointsize 0.9 linewidth 1.4 linecolor rgb hue[5] title "test"
 } else {
     set ylabel "right, %"
-    set key inside bottom right opaque
+    set key inside center right opaque
     plot data index 1 using 1:(has_classes ? $3 : NaN) with linespoints pointtype 7 pointsize 0.8 linewidth 1.4 linecolor rgb hue[1] \
              title (has_classes ? "classes, dev" : ""), \
          data index 1 using 1:(has_labels ? $4 : NaN) with linespoints pointtype 5 pointsize 0.8 linewidth 1.4 linecolor rgb hue[3] \

@@ -78,7 +78,7 @@ static const tn_record layer_record = TN_RECORD(tn_step_profile_row, layer_colum
 static const tn_column kernel_columns[] = {
     TN_COLUMN(tn_step_profile_row, layer, "layers"),
     TN_COLUMN(tn_step_profile_row, name, "kernels"),
-    TN_COLUMN(tn_step_profile_row, launches, "launches", TN_FIXED(0)),
+    TN_COLUMN(tn_step_profile_row, launches, "launches", TN_FITTING("")),
     TN_COLUMN(tn_step_profile_row, seconds, "seconds", TN_DIGITS(3)),
     TN_COLUMN(tn_step_profile_row, share, "share", TN_PERCENT),
     TN_COLUMN(tn_step_profile_row, utilisation, "of peak", TN_PERCENT),

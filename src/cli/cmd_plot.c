@@ -6,11 +6,15 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "device/block.h"
 #include "plot/scatter.h"
 #include "plot/sweep_figures.h"
+#include "results/goal.h"
 #include "results/query.h"
 #include "results/result.h"
 #include "text/csv.h"
+#include "text/number.h"
+#include "text/words.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -66,11 +70,48 @@ static tn_status names_of(const plotting *plot, const tn_design_column *column, 
     return status;
 }
 
+/* The values of a choice of few numbers. */
+static tn_status add_values(const tn_design_column *column, tn_scatter_axis *axis, tn_error *error) {
+    tn_buffer value = {0};
+    tn_status status = TN_OK;
+    if (column->has_texts || column->choice->count > TN_SCATTER_VALUES) return TN_OK;
+    for (size_t i = 0; status == TN_OK && i < column->choice->count; i++) {
+        value.length = 0;
+        tn_axis_value(column->choice, i, &value);
+        status = value.status;
+        if (status == TN_OK && tn_read_real(value.data, &axis->value[axis->values]) == TN_NUMBER_OK)
+            axis->values++;
+    }
+    tn_buffer_free(&value);
+    return status == TN_OK ? TN_OK : tn_fail(error, status, "no memory for the marks of an axis");
+}
+
+/* What the device has of it by the caps, where designs come near. */
+static void add_budget(const plotting *plot, const tn_design_column *column, tn_scatter_axis *axis) {
+    const tn_space *space = plot->result->space;
+    const tn_resources *has = &space->budget;
+    double most = 0, budget = 0;
+    if (space->devices > 1 || axis->ends || column->kind != TN_DESIGN_QUANTITY) return;
+    for (int i = 0; i < TN_RESOURCES; i++)
+        if (strcmp(column->name, tn_resource_names[i]) == 0)
+            budget = (double)tn_resource_amount(has, (tn_resource)i);
+    if (strcmp(column->name, "on_chip_bytes") == 0)
+        budget = ((double)has->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
+                  (double)has->uram * TN_MEMORY_CAPACITY_URAM_BITS) /
+                 8;
+    for (size_t i = 0; i < plot->count; i++) most = fmax(most, place_of(plot, column, plot->design[i]));
+    if (budget <= 0 || budget > 2 * most) return;
+    axis->ends = 1;
+    axis->end[0] = budget;
+    axis->end_name[0] = "budget";
+}
+
 static tn_status make_axis(const plotting *plot, const tn_design_column *column, char letter,
                            tn_scatter_axis *axis, tn_error *error) {
     TN_TRY(tn_scatter_axis_of(column->name, plot->arena, axis, error));
     axis->log = letter && strchr(plot->asked->log, letter);
     const tn_accuracy_table *table = &plot->result->space->accuracy_table;
+    char constant[48];
     if (table->rows && strcmp(column->name, tn_accuracy_table_quantity(table)) == 0) {
         const tn_accuracy_ends ends = tn_accuracy_table_ends(table);
         axis->ends = isnan(ends.dense) ? 0 : isnan(ends.constant) ? 1 : 2;
@@ -79,9 +120,11 @@ static tn_status make_axis(const plotting *plot, const tn_design_column *column,
         axis->end_name[0] = "dense";
         axis->end_name[1] = "a constant answer";
         if (axis->ends == 2)
-            TN_TRY(tn_arena_format(plot->arena, &axis->title, error, "%s (a constant answer: %.4g)",
-                                   axis->title, ends.constant));
+            TN_TRY(tn_arena_format(plot->arena, &axis->title, error, "%s (a constant answer: %s)",
+                                   axis->title, tn_quantity_text(ends.constant, axis->unit, constant)));
     }
+    if (!is_named(column) && column->kind == TN_DESIGN_CHOICE) TN_TRY(add_values(column, axis, error));
+    if (letter) add_budget(plot, column, axis);
     if (!is_named(column)) return TN_OK;
     if (axis->log)
         return tn_fail(error, TN_INPUT, "--log %c: %s has texts, which have no logarithm", letter,
@@ -136,18 +179,57 @@ static tn_status write_csv(const plotting *plot, const char *path, tn_error *err
     return status;
 }
 
+/* A condition in the titles of its columns: "rank of square = 12". */
+static void put_condition(const plotting *plot, const char *text, tn_buffer *out) {
+    while (*text) {
+        size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
+        bool column = false;
+        char name[128];
+        if (length > 0 && length < sizeof name) {
+            memcpy(name, text, length);
+            name[length] = '\0';
+            for (size_t i = 0; i < plot->columns.count; i++)
+                column |= strcmp(plot->columns.column[i].name, name) == 0;
+        }
+        if (column)
+            tn_word_put_title(name, out);
+        else
+            tn_buffer_bytes(out, text, length ? length : 1);
+        text += length ? length : 1;
+    }
+}
+
+static tn_status heading_of(const plotting *plot, const char **heading, tn_error *error) {
+    tn_buffer text = {0};
+    char count[32];
+    tn_buffer_format(&text, "%s: %s designs", plot->result->space->name, tn_count_text(plot->count, count));
+    if (plot->query.where) {
+        tn_buffer_text(&text, " with ");
+        put_condition(plot, tn_condition_text(plot->query.where), &text);
+    }
+    tn_status status = text.status == TN_OK
+                           ? tn_arena_copy_text(plot->arena, text.data, text.length, heading, error)
+                           : tn_fail(error, text.status, "no memory for a heading");
+    tn_buffer_free(&text);
+    return status;
+}
+
 static tn_status draw(const plotting *plot, const char *path, tn_error *error) {
     const tn_designs_plot *asked = plot->asked;
     const char *heading = "";
-    char count[32];
     tn_scatter figure = {.count = plot->count, .point = plot->point, .series = 1};
     TN_TRY(make_axis(plot, plot->x, 'x', &figure.x, error));
     TN_TRY(make_axis(plot, plot->y, 'y', &figure.y, error));
     figure.marked = plot->count;
-    for (size_t i = 0; i < plot->count && plot->result->recommended_count; i++)
-        if (plot->design[i]->id == plot->result->recommended[0].id) figure.marked = i;
-    figure.marked_name = "knee of the front";
+    if (plot->result->front_count) {
+        uint64_t advised;
+        TN_TRY(tn_goal_design(plot->result, plot->arena, &advised, error));
+        for (size_t i = 0; i < plot->count; i++)
+            if (plot->design[i]->id == advised) figure.marked = i;
+    }
+    figure.marked_name = "recommended";
     figure.attained = true;
+    figure.joined = plot->x->kind == TN_DESIGN_CHOICE && plot->x->has_numbers;
     if (plot->colour && is_discrete(plot->colour)) {
         tn_scatter_axis titled = {0};
         figure.series = plot->colour->choice->count;
@@ -159,10 +241,7 @@ static tn_status draw(const plotting *plot, const char *path, tn_error *error) {
         TN_TRY(make_axis(plot, plot->colour, '\0', &figure.colour, error));
     }
     if (!figure.series_name) figure.series_name = &heading;
-    if (asked->style == TN_FIGURE_SCREEN)
-        TN_TRY(tn_arena_format(plot->arena, &heading, error, "%s: %s designs%s%s", plot->result->space->name,
-                               tn_count_text(plot->count, count), plot->query.where ? " with " : "",
-                               plot->query.where ? tn_condition_text(plot->query.where) : ""));
+    if (asked->style == TN_FIGURE_SCREEN) TN_TRY(heading_of(plot, &heading, error));
     figure.heading = heading;
     return tn_scatter_draw(&figure, path, asked->format, asked->style, error);
 }

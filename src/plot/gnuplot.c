@@ -102,6 +102,8 @@ static const char marks[] =
     /* Colours that are told apart with any kind of colour-blindness and in grey (Okabe and Ito 2008), and steps of one scale
      * (viridis without its yellow end) */
     "array hue[7] = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#d55e00', '#56b4e9', '#000000']\n"
+    /* the same for parts that touch: each of another lightness than those beside it */
+    "array part[4] = ['#0072b2', '#e69f00', '#b3ddf7', '#000000']\n"
     "array hue_of[7] = [0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0xd55e00, 0x56b4e9, 0x000000]\n"
     "array shade_of[9] = [0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c, 0x28ae80, 0x5ec962, 0x90d743, "
     "0xaddc30]\n"

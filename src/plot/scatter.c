@@ -197,6 +197,15 @@ static tn_status define_names(tn_buffer *definition, const char *axis, const tn_
     return TN_OK;
 }
 
+/* A mark at each of few values. */
+static void define_values(tn_buffer *definition, const char *axis, const tn_scatter_axis *scatter_axis) {
+    char text[TN_SCATTER_VALUES][48];
+    const char *label[TN_SCATTER_VALUES];
+    for (size_t i = 0; i < scatter_axis->values; i++)
+        label[i] = tn_plain_text(scatter_axis->value[i], text[i]);
+    tn_define_marks(definition, axis, label, scatter_axis->value, scatter_axis->values);
+}
+
 static tn_status define_axis(tn_buffer *definition, const char *axis, const tn_scatter_axis *scatter_axis,
                              range values, tn_error *error) {
     char name[TEXT_MOST];
@@ -210,6 +219,7 @@ static tn_status define_axis(tn_buffer *definition, const char *axis, const tn_s
     if (!scatter_axis->names)
         ticks = tn_define_axis(definition, axis, scatter_axis->unit, 1, values.least, values.most,
                                scatter_axis->log);
+    if (scatter_axis->values) define_values(definition, letters, scatter_axis);
     if (scatter_axis->names) {
         ticks.least = -0.5;
         ticks.most = (double)scatter_axis->names - 0.5;
@@ -236,7 +246,7 @@ static tn_status define_axis(tn_buffer *definition, const char *axis, const tn_s
 tn_status tn_scatter_axis_of(const char *key, tn_arena *arena, tn_scatter_axis *axis, tn_error *error) {
     tn_buffer title = {0};
     const tn_quantity *quantity = NULL;
-    *axis = (tn_scatter_axis){.unit = "1"};
+    *axis = (tn_scatter_axis){.unit = ""};
     tn_word_put_title(key, &title);
     if (tn_quantity_find(key, (tn_position){0}, &quantity, NULL) == TN_OK) {
         axis->unit = tn_word_unit(key);
@@ -293,6 +303,29 @@ static tn_status put_line(const tn_scatter *scatter, tn_buffer *data, tn_error *
     return TN_OK;
 }
 
+/* ---- curves over x ---- */
+
+static int by_series(const void *a, const void *b) {
+    const tn_scatter_point *p = a, *q = b;
+    if (p->series != q->series) return p->series < q->series ? -1 : 1;
+    return p->x < q->x ? -1 : p->x > q->x;
+}
+
+/* Points of a series by their x; *joined: each has a place of its own, and some series has several. */
+static tn_status sort_points(const tn_scatter *scatter, tn_scatter_point **sorted, bool *joined,
+                             tn_error *error) {
+    TN_TRY(TN_ALLOC(scatter->count, sorted, error));
+    memcpy(*sorted, scatter->point, scatter->count * sizeof **sorted);
+    qsort(*sorted, scatter->count, sizeof **sorted, by_series);
+    bool alone = true, several = false;
+    for (size_t i = 1; i < scatter->count; i++) {
+        alone &= by_series(&(*sorted)[i - 1], &(*sorted)[i]) != 0;
+        several |= (*sorted)[i - 1].series == (*sorted)[i].series;
+    }
+    *joined = scatter->joined && alone && several;
+    return TN_OK;
+}
+
 static tn_status define(const tn_scatter *scatter, tn_buffer *definition, tn_error *error) {
     range x = {INFINITY, -INFINITY}, y = x, colour = x;
     for (size_t i = 0; i < scatter->count; i++) {
@@ -313,7 +346,7 @@ static tn_status define(const tn_scatter *scatter, tn_buffer *definition, tn_err
     tn_define_real(definition, "attained", has_line(scatter));
     tn_define_text(definition, "marked_name",
                    scatter->marked < scatter->count && scatter->marked_name ? scatter->marked_name : "");
-    tn_define_real(definition, "point_size", scatter->count > 2000 ? 0.35 : scatter->count > 200 ? 0.6 : 0.9);
+    tn_define_real(definition, "point_size", scatter->count > 2000 ? 0.45 : scatter->count > 200 ? 0.6 : 0.9);
     tn_buffer_format(definition, "array title_of[%zu]\n", scatter->series ? scatter->series : 1);
     for (size_t i = 0; i < scatter->series; i++) {
         char name[TEXT_MOST];
@@ -324,11 +357,12 @@ static tn_status define(const tn_scatter *scatter, tn_buffer *definition, tn_err
 }
 
 /* The series, the line of what is attained, the marked one. */
-static tn_status put_points(const tn_scatter *scatter, tn_buffer *data, tn_error *error) {
+static tn_status put_points(const tn_scatter *scatter, const tn_scatter_point *sorted, tn_buffer *data,
+                            tn_error *error) {
     for (size_t s = 0; s < (scatter->series ? scatter->series : 1); s++) {
         size_t put = 0;
         for (size_t i = 0; i < scatter->count; i++) {
-            const tn_scatter_point *point = &scatter->point[i];
+            const tn_scatter_point *point = &sorted[i];
             if (scatter->series && point->series != s) continue;
             tn_buffer_format(data, "%.17g %.17g %.17g %d\n", point->x, point->y, point->colour,
                              point->hollow);
@@ -350,8 +384,13 @@ tn_status tn_scatter_draw(const tn_scatter *scatter, const char *path, tn_figure
                           tn_figure_style style, tn_error *error) {
     tn_buffer data = {0}, definition = {0};
     if (scatter->count == 0) return tn_fail(error, TN_INPUT, "there is no design to draw");
+    tn_scatter_point *sorted;
+    bool joined;
+    TN_TRY(sort_points(scatter, &sorted, &joined, error));
+    tn_define_real(&definition, "joined", joined);
     tn_status status = define(scatter, &definition, error);
-    if (status == TN_OK) status = put_points(scatter, &data, error);
+    if (status == TN_OK) status = put_points(scatter, sorted, &data, error);
+    tn_free(sorted);
     const tn_figure figure = {.path = path,
                               .format = format,
                               .style = style,

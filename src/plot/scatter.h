@@ -36,9 +36,11 @@ tn_status tn_order_draw(const char *path, const tn_order_figure *figure, tn_erro
 
 TN_PUBLIC_BEGIN
 
+enum { TN_SCATTER_VALUES = 12 };
+
 typedef struct tn_scatter_axis {
     const char *title; /* NULL: no such axis */
-    const char *unit;  /* of the values (text/words.h); "1": none */
+    const char *unit;  /* of the values (text/words.h) */
     bool log;          /* its values must be positive */
     /* Values with a line of their own, named at it; the first is drawn wherever it lies, others where the points' range has them. */
     size_t ends;
@@ -48,6 +50,9 @@ typedef struct tn_scatter_axis {
     /* Where it has texts: values are places among them, from 0. */
     size_t names;
     const char *const *name;
+    /* Where it has few values, as those of a choice: they have the marks. */
+    size_t values;
+    double value[TN_SCATTER_VALUES];
 } tn_scatter_axis;
 
 /* Appends the stairs of what points attain: none is better in both axes (1: more is better, -1: less). Changes the points. */
@@ -72,6 +77,7 @@ typedef struct tn_scatter {
     bool ordered; /* the series are steps of one quantity: shades of one scale rather than unlike colours */
     bool
         attained; /* draw the line of what the points attain in the two axes, where each has a better direction */
+    bool joined;   /* by a line each series, where none has two points at one x: curves over x */
     size_t marked; /* the recommended one of the points; `count`: none */
     const char *marked_name;
     size_t count;

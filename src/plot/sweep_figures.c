@@ -10,6 +10,7 @@
 #include "plot/scatter.h"
 #include "results/claims.h"
 #include "results/comparison.h"
+#include "results/goal.h"
 #include "results/recommendation.h"
 #include "search/evaluator.h"
 #include "text/csv.h"
@@ -271,6 +272,7 @@ static void define(const front_figure *plot, size_t shown) {
     tn_define_real(plot->definition, "rank_most", greatest_rank(space));
     tn_define_real(plot->definition, "rank_step", ceil(greatest_rank(space) / 4));
     tn_define_text(plot->definition, "quality_label", plot->quality->label);
+    tn_define_text(plot->definition, "quality_unit", plot->quality->scale == 100 ? " %" : "");
     const tn_accuracy_ends ends = tn_accuracy_table_ends(&space->accuracy_table);
     bool learned = strcmp(plot->quality->name, tn_accuracy_table_quantity(&space->accuracy_table)) == 0;
     tn_define_real(plot->definition, "quality_dense",
@@ -284,20 +286,18 @@ static void define(const front_figure *plot, size_t shown) {
 }
 
 tn_status tn_sweep_front(const tn_result *result, const tn_roofline *gpu, const tn_claims *claims,
-                         double epsilon, const tn_result_row *design, tn_arena *arena, tn_buffer *data,
-                         tn_buffer *definition, size_t *shown, tn_error *error) {
+                         double epsilon, const tn_result_row *design, bool advised, tn_arena *arena,
+                         tn_buffer *data, tn_buffer *definition, size_t *shown, tn_error *error) {
     char label[32];
     const front_figure plot = {result, arena, quality_of(result->space), data, definition};
     TN_TRY(put_thinned(&plot, epsilon, shown, error));
     tn_buffer_text(data, "\n\n");
-    for (size_t i = 1; i < result->recommended_count; i++) put_design(&plot, &result->recommended[i]);
-    if (result->recommended_count == 1) put_design(&plot, &result->recommended[0]);
+    for (size_t i = 0; i < result->recommended_count; i++) put_design(&plot, &result->recommended[i]);
     tn_buffer_text(data, "\n\n");
     put_design(&plot, design);
     tn_buffer_text(data, "\n\n");
     snprintf(label, sizeof label, "design %" PRIu64, design->id);
-    tn_define_text(definition, "design_label",
-                   design->id == result->recommended[0].id ? "knee of the front" : label);
+    tn_define_text(definition, "design_label", advised ? "recommended" : label);
     TN_TRY(put_published(&plot, claims, error));
     TN_TRY(put_attained(&plot, error));
     define(&plot, *shown);
@@ -310,6 +310,7 @@ typedef struct {
     const tn_sweep_figure_options *options;
     tn_arena *arena;
     tn_result_row design;
+    bool advised;       /* the design is the recommended one */
     const char *folder; /* that the figures go to */
     const char **path;
     size_t count;
@@ -345,8 +346,8 @@ static tn_status draw_front(drawing *picture, tn_error *error) {
     size_t shown;
     TN_TRY(tn_space_device_names(result->space, picture->arena, &devices, error));
     TN_TRY(tn_sweep_front(result, picture->options->gpu, picture->options->claims, picture->options->epsilon,
-                          &picture->design, picture->arena, &picture->data, &picture->definition, &shown,
-                          error));
+                          &picture->design, picture->advised, picture->arena, &picture->data,
+                          &picture->definition, &shown, error));
     tn_define_real(&picture->definition, "size_x", 1250);
     tn_define_real(&picture->definition, "size_y", 560);
     int length = tn_snprintf(text, sizeof text, "%.60s on %.40s: ", result->space->name, devices);
@@ -411,22 +412,26 @@ static tn_status flow_macs(const tn_weight *weight, tn_flow_name flow, uint64_t 
     return TN_OK;
 }
 
-/* The bars of one weight, from *bar on. */
+/* The bars of one weight, from *bar on: every tree, and the design's own flow where it is another. */
 static tn_status put_weight(drawing *picture, const tn_model_weight *entry, uint64_t tokens, int *bar,
                             double *most, tn_error *error) {
     tn_arena arena = {0};
     tn_status status = TN_OK;
-    for (int flow = 0; flow < TN_FLOWS && status != TN_MEMORY; flow++) {
+    for (int number = 0; number <= TN_FLOWS && status != TN_MEMORY; number++) {
         double macs;
-        char label[48];
+        char label[48], name[64];
+        int flow = number < TN_FLOWS ? number : (int)entry->flow;
+        bool own = flow == (int)entry->flow;
+        if (number == TN_FLOWS && flow < TN_FLOWS) continue;
         tn_arena_reset(&arena);
         status = flow_macs(&entry->weight, (tn_flow_name)flow, tokens, &arena, &macs);
         if (status != TN_OK) continue;
         tn_quantity_text(macs, "", label);
-        tn_buffer_format(&picture->data, "%d %.17g %d ", (*bar)++, macs, flow + 1);
+        tn_snprintf(name, sizeof name, "%s%s", tn_flow_names[flow], own ? " (this design)" : "");
+        tn_buffer_format(&picture->data, "%d %.17g %d ", (*bar)++, macs, own);
         tn_figure_cell(&picture->data, label);
         tn_buffer_text(&picture->data, " ");
-        tn_figure_cell(&picture->data, tn_flow_names[flow]);
+        tn_figure_cell(&picture->data, name);
         tn_buffer_text(&picture->data, "\n");
         *most = fmax(*most, macs);
     }
@@ -516,7 +521,7 @@ static tn_status draw_resources(drawing *picture, tn_error *error) {
     tn_snprintf(text, sizeof text, "all of %s", tn_device_name(device));
     tn_define_text(&picture->definition, "budget_label", text);
     tn_snprintf(text, sizeof text, "%s: resources of %sdesign %" PRIu64, result->space->name,
-                picture->design.id == result->recommended[0].id ? "the knee, " : "", picture->design.id);
+                picture->advised ? "the recommended " : "", picture->design.id);
     return draw(picture, "resources", text, error);
 }
 
@@ -556,11 +561,14 @@ static tn_status draw_execution(drawing *picture, const char *path, tn_error *er
 static tn_status draw_all(drawing *picture, tn_evaluator *evaluator, tn_error *error) {
     const tn_result *result = picture->result;
     const char *path;
-    TN_TRY(tn_result_design(result, evaluator, picture->options->design, picture->arena, &picture->design,
-                            error));
+    uint64_t advised;
+    TN_TRY(tn_goal_design(result, picture->arena, &advised, error));
+    TN_TRY(tn_result_design(result, evaluator, picture->options->design ? picture->options->design : &advised,
+                            picture->arena, &picture->design, error));
+    picture->advised = picture->design.id == advised;
     TN_TRY(tn_arena_format(picture->arena, &picture->folder, error, "%s/figures", result->folder));
     TN_TRY(tn_folder_make(picture->folder, error));
-    if (picture->design.id != result->recommended[0].id) {
+    if (!picture->advised) {
         TN_TRY(tn_arena_format(picture->arena, &picture->folder, error, "%s/figures/design-%" PRIu64,
                                result->folder, picture->design.id));
         TN_TRY(tn_folder_make(picture->folder, error));

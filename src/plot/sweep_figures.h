@@ -29,11 +29,11 @@
 TN_PUBLIC_BEGIN
 
 /* Appends the figure's numbers and definitions (without its heading). gpu NULL: none is marked. claims NULL, or
- * without a design of the space: the model as its file has it is marked instead. `design`: the one that is marked. *shown = designs that the thinned
+ * without a design of the space: the model as its file has it is marked instead. `design`: the one that is marked, by its number unless it is the advised one. *shown = designs that the thinned
  * front has; epsilon 0 leaves out only what another equals. */
 tn_status tn_sweep_front(const tn_result *result, const tn_roofline *gpu, const tn_claims *claims,
-                         double epsilon, const tn_result_row *design, tn_arena *arena, tn_buffer *data,
-                         tn_buffer *definition, size_t *shown, tn_error *error);
+                         double epsilon, const tn_result_row *design, bool advised, tn_arena *arena,
+                         tn_buffer *data, tn_buffer *definition, size_t *shown, tn_error *error);
 
 enum { TN_SWEEP_FIGURES = 8 };
 

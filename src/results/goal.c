@@ -134,6 +134,13 @@ tn_status tn_goal_choose(const tn_result *result, tn_goal goal, const tn_conditi
     return TN_OK;
 }
 
+tn_status tn_goal_design(const tn_result *result, tn_arena *arena, uint64_t *id, tn_error *error) {
+    tn_goal_choice choice;
+    TN_TRY(tn_goal_choose(result, TN_GOAL_FASTEST, NULL, arena, &choice, error));
+    *id = result->front[choice.index].id;
+    return TN_OK;
+}
+
 size_t tn_goal_chooser(const tn_point *point, size_t count, size_t objectives, void *user) {
     const tn_goal_question *question = user;
     const tn_result *result = question->result;

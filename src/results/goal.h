@@ -42,6 +42,9 @@ typedef struct tn_goal_choice {
 tn_status tn_goal_choose(const tn_result *result, tn_goal goal, const tn_condition *where, tn_arena *arena,
                          tn_goal_choice *choice, tn_error *error);
 
+/* The design that is recommended where nothing is asked for. */
+tn_status tn_goal_design(const tn_result *result, tn_arena *arena, uint64_t *id, tn_error *error);
+
 /* The same choice of points of the front, in its order, whose accuracies were drawn (results/settled.h, a tn_chooser): `user` is
  * a tn_goal_question. */
 typedef struct tn_goal_question {

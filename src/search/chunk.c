@@ -12,8 +12,11 @@ static const uint64_t chunks_most = 100000000;
 
 /* Inner combinations of a chunk: those that differ in settled keys stay together. */
 static uint64_t inners_of(const tn_space *space) {
-    return tn_space_is_settled(space) || space->inner_count < TN_CHUNK_DESIGNS ? space->inner_count
-                                                                               : TN_CHUNK_DESIGNS;
+    const uint64_t groups = space->outer_count / space->steps_together;
+    if (tn_space_is_settled(space)) return space->inner_count;
+    uint64_t least = groups < TN_CHUNKS_LEAST ? (TN_CHUNKS_LEAST + groups - 1) / groups : 1;
+    uint64_t each = (space->inner_count + least - 1) / least;
+    return each < TN_CHUNK_DESIGNS ? each : TN_CHUNK_DESIGNS;
 }
 
 /* Chunks of the outer combinations of one. */

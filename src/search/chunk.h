@@ -14,9 +14,10 @@
 #include <stdint.h>
 
 /* The chunks that a sweep is cut into: one outer combination of the space and up to TN_CHUNK_DESIGNS inner
- * ones; where keys are settled, all that differ in these alone. Their numbers follow from the space alone. */
+ * ones, fewer where there would not be TN_CHUNKS_LEAST chunks, which threads and parts of a sweep share out; where keys are
+ * settled, all that differ in these alone. Their numbers follow from the space alone. */
 
-enum { TN_CHUNK_DESIGNS = 65536 };
+enum { TN_CHUNK_DESIGNS = 65536, TN_CHUNKS_LEAST = 64 };
 
 typedef struct tn_chunk {
     uint64_t outer, outers; /* outer combinations, one behind the other */

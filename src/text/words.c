@@ -54,6 +54,8 @@ const tn_word tn_words[] = {
     {"joules", "energy", "J", NULL},
     {"bytes", "size", "B", NULL},
     {"macs", "multiply-adds", "", "products of two numbers, each added to a sum (MAC)"},
+    {"activations.policy", "what is kept for the backward pass", "", NULL},
+    {"sequence", "tokens of a sequence", "", NULL},
     {"params", "parameters", "", NULL},
     {"cycles", "clock cycles", "", NULL},
     {"flops", "operations on numbers", "", "two of a multiply-add, one of any other (FLOP)"},

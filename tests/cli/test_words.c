@@ -2,9 +2,11 @@
  * without unit, in any text of any figure (as SVG, whose texts are read) and in any table. */
 #include "space/quantity.h"
 #include "support/folder.h"
+#include "support/matrix.h"
 #include "support/program.h"
 #include "support/shared.h"
 #include "support/wording.h"
+#include "text/arrays.h"
 #include "text/words.h"
 
 #include <setjmp.h>
@@ -20,7 +22,7 @@
 #include <string.h>
 
 static int set_up(void **state) {
-    if (test_folder_make(state) != 0) return -1;
+    if (test_folder_make(state) != 0 || setenv("SOURCE", test_source(""), 1) != 0) return -1;
     test_run run = test_program("sweep", test_source("tests/space/data/small.yaml"), "--keep-all", "--quiet",
                                 "-o", test_in_folder("small"), NULL);
     int status = run.status;
@@ -78,6 +80,8 @@ static void ran(const char *command) {
     test_run_free(&run);
 }
 
+static size_t by_columns;
+
 /* Every quantity across and up, and each choice as colour. */
 static void figures_of_a_sweep(void **state) {
     (void)state;
@@ -90,16 +94,39 @@ static void figures_of_a_sweep(void **state) {
             strcmp(name, "perplexity") == 0 || strcmp(name, "rtl") == 0)
             continue; /* it has no table */
         snprintf(command, sizeof command,
-                 "\"$TENFOLD\" plot \"$FOLDER/small\" --x %s --y %s --colour weights.square.%s --all "
+                 "\"$TENFOLD\" plot \"$FOLDER/small\" --x %s --y %s --colour weights.square.%s --all --where "
+                 "'weights.square.rank >= 2' "
                  "--format svg -o "
                  "\"$FOLDER/by-%s\" --quiet",
                  name, before, i % 2 ? "rank" : "flow", name);
         ran(command);
         snprintf(before, sizeof before, "%s", name);
     }
-    assert_true(check_figures(test_in_folder("by-*.svg")) > 15);
+    by_columns = check_figures(test_in_folder("by-*.svg"));
+    assert_true(by_columns > 15);
     ran("\"$TENFOLD\" compare \"$FOLDER/small\" \"$FOLDER/small\" -o \"$FOLDER/both\" --format svg --quiet");
     assert_int_equal(check_figures(test_in_folder("both/*.svg")), 1);
+}
+
+/* Texts in quotes, of a script's definitions or of data. */
+static void check_quoted(const char *path) {
+    char *text = read_all(path), *end;
+    for (char *c = text; (c = strchr(c, '"')) != NULL && (end = strpbrk(c + 1, "\"\n")); c = end + 1) {
+        if (*end == '"') {
+            *end = '\0';
+            /* formats, colours, and what names a variable by its number */
+            if (!strpbrk(c + 1, "%#") && !strstr(c + 1, "/") && c[strlen(c + 1)] != '_')
+                test_wording(c + 1, path);
+        }
+    }
+    free(text);
+}
+
+static void check_data(const char *pattern) {
+    glob_t found;
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) check_quoted(found.gl_pathv[i]);
+    globfree(&found);
 }
 
 static void other_figures(void **state) {
@@ -108,10 +135,62 @@ static void other_figures(void **state) {
     ran("\"$TENFOLD\" order --layer tt:m=12x8x8,n=8x8x12,rank=12,tokens=32 --plot \"$FOLDER/order.svg\" "
         "--quiet");
     ran("\"$TENFOLD\" finetune cost mixtral-8x7b --queries 200000 --tokens 800 --epochs 1 --plot "
-        "\"$FOLDER/tune.svg\"");
+        "\"$FOLDER/tune-cost.svg\"");
+    ran("\"$TENFOLD\" finetune profile mixtral-8x7b --gpu h100 --batch 16 --tokens 79 --plot "
+        "\"$FOLDER/tune-profile.svg\"");
+    ran("\"$TENFOLD\" roofline step atis-2enc --device rtx3090 --plot \"$FOLDER/roofline.svg\"");
     check_figures(test_in_folder("cost/*.svg"));
-    check_svg(test_in_folder("order.svg"));
-    check_svg(test_in_folder("tune.svg"));
+    assert_int_equal(check_figures(test_in_folder("*.svg")), 4 + by_columns);
+    check_data(test_in_folder("cost/*.dat"));
+    check_data(test_in_folder("small/figures/*.dat"));
+    check_data(test_in_folder("*.dat"));
+    ran("cd \"$SOURCE\" && \"$TENFOLD\" finetune fit docs/examples/mixtral.csv --law step --plot "
+        "\"$FOLDER/fit.svg\"");
+    ran("cd \"$SOURCE\" && \"$TENFOLD\" finetune max-batch mixtral-8x7b --data docs/examples/mixtral.csv "
+        "--sequence CS=79 "
+        "--sequence MATH=174 --plot \"$FOLDER/batch.svg\"");
+    check_svg(test_in_folder("fit.svg"));
+    check_svg(test_in_folder("batch.svg"));
+}
+
+/* What `ranks` draws as PNG alone is drawn again by its scripts, as SVG. */
+static void figures_of_ranks(void **state) {
+    static const char model[] =
+        "kind: model\nname: small\nbatch: 1\nsequence: 4\nexamples: 10\nweights:\n  up: {format: tt, m: "
+        "4x3x2, n: 2x3x5, rank: 2}\nlayers:\n  - {name: words, kind: embedding, vocabulary: 9, width: 30}\n"
+        "  - {name: up, kind: linear, outputs: 24, weight: up}\n  - {name: loss, kind: cross-entropy}\n";
+    static const uint64_t shape[] = {24, 30};
+    double *up = test_normal(1, 24 * 30);
+    (void)state;
+    for (size_t i = 0; i < 24 * 30; i++) up[i] *= exp(-(double)(i % 30) / 5);
+    const tn_array_out out = {.name = "up.weight", .axes = 2, .shape = shape, .values = up};
+    assert_int_equal(tn_npz_write(test_in_folder("up.npz"), &out, 1, NULL), TN_OK);
+    free(up);
+    FILE *file = fopen(test_in_folder("model.yaml"), "w");
+    assert_true(file && fputs(model, file) >= 0 && fclose(file) == 0);
+    ran("cd \"$FOLDER\" && \"$TENFOLD\" ranks model.yaml --weights up.npz --budget params=400 -o ranks "
+        "--quiet >ranks.txt");
+    ran("cd \"$FOLDER/ranks/figures\" && for f in *.gp; do sed -e 's/^set terminal.*/set terminal svg/' -e "
+        "'s/\\.png/.svg/' \"$f\" >again.txt && gnuplot again.txt || exit 1; done");
+    assert_int_equal(check_figures(test_in_folder("ranks/figures/*.svg")), 5);
+    check_data(test_in_folder("ranks/figures/*.dat"));
+}
+
+static void figures_of_learning(void **state) {
+    (void)state;
+    ran("cd \"$FOLDER\" && \"$TENFOLD\" train --generate asked --sentences 40 --quiet >asked.txt");
+    ran("cd \"$FOLDER\" && \"$TENFOLD\" train atis-2enc --data asked --epochs 1 -o trained --plot --format "
+        "svg --quiet "
+        ">trained.txt; test -e trained/figures/training.svg");
+    ran("cd \"$FOLDER\" && \"$TENFOLD\" accuracy atis-2enc-u50 --data asked --effort 3 --set "
+        "training.epochs=2 -o "
+        "learned --plot --format svg --quiet >learned.txt");
+    assert_int_equal(check_figures(test_in_folder("trained/figures/*.svg")), 1);
+    assert_int_equal(check_figures(test_in_folder("learned/figures/*.svg")), 2);
+    /* shares are at most all: 4,000 % would be none */
+    char *numbers = read_all(test_in_folder("learned/figures/accuracy-epochs.svg"));
+    assert_null(strstr(numbers, "1000"));
+    free(numbers);
 }
 
 /* Heads of tables and what stands below them. Advice that one types (--set KEY=VALUE) is not read but typed, and paths are
@@ -122,8 +201,8 @@ static void check_output(const char *command) {
     if (run.status > 1) fail_msg("%s: %d: %s", command, run.status, run.err);
     snprintf(where, sizeof where, "%s", command);
     for (char *line = strtok(run.out, "\n"); line; line = strtok(NULL, "\n")) {
-        if (strstr(line, "--set") || strstr(line, "tenfold ") || strstr(line, "$FOLDER") ||
-            strstr(line, test_folder))
+        if (strstr(line, "--set") || strstr(line, "unverified  ") /* keys of a device file */ ||
+            strstr(line, "tenfold ") || strstr(line, "$FOLDER") || strstr(line, test_folder))
             continue;
         test_wording(line, where);
     }
@@ -138,6 +217,11 @@ static void tables(void **state) {
     check_output("\"$TENFOLD\" compare \"$FOLDER/small\" \"$FOLDER/small\"");
     check_output("\"$TENFOLD\" cost atis-2enc");
     check_output("\"$TENFOLD\" cost gpt2 --device zcu104");
+    check_output("\"$TENFOLD\" roofline step atis-2enc --device rtx3090");
+    check_output("\"$TENFOLD\" finetune cost mixtral-8x7b --queries 200000 --tokens 800 --epochs 1");
+    check_output("\"$TENFOLD\" finetune profile mixtral-8x7b --gpu h100 --batch 16 --tokens 79");
+    check_output(
+        "cd \"$FOLDER\" && \"$TENFOLD\" ranks model.yaml --weights up.npz --budget params=400 --quiet");
 }
 
 /* Every column of a result has a row of its own, with a title that is not the key, and units that its name has. */
@@ -188,6 +272,8 @@ int main(void) {
         cmocka_unit_test(prefixes_hold),
         cmocka_unit_test(figures_of_a_sweep),
         cmocka_unit_test(other_figures),
+        cmocka_unit_test(figures_of_ranks),
+        cmocka_unit_test(figures_of_learning),
         cmocka_unit_test(tables),
     };
     int status = cmocka_run_group_tests_name("words", test, set_up, test_folder_remove);

@@ -37,10 +37,17 @@ static void run_command(const char *page, const char *line) {
     run_now++;
 }
 
+/* Its first line of text says what the reader has at the end. */
+static void check_head(const char *page, const char *text) {
+    const char *line = strchr(text, '\n');
+    if (!line || strncmp(line, "\n\nAt the end you ", 17) != 0)
+        fail_msg("%s has commands, and does not say at its head what one has at the end", page);
+}
+
 static void run_page(const char *page, const char *path) {
     static const char mark[] = "    tenfold ";
     const char *torture = getenv("TORTURE");
-    bool all = torture && strcmp(torture, "all") == 0, fenced = false;
+    bool all = torture && strcmp(torture, "all") == 0, fenced = false, headed = strcmp(page, "README") == 0;
     char *text, link[TEXT_MOST];
     size_t length;
     assert_int_equal(tn_file_read(path, 1 << 20, &text, &length, NULL), TN_OK);
@@ -54,6 +61,8 @@ static void run_page(const char *page, const char *path) {
         if (strncmp(one, "```", 3) == 0) fenced = !fenced;
         if (fenced || strncmp(one, mark, sizeof mark - 1) != 0) continue;
         seen++;
+        if (!headed) check_head(page, text);
+        headed = true;
         if (all || !(strstr(one, "(minutes)") || strstr(one, "(behind the sweep)")))
             run_command(page, one + 4);
     }
