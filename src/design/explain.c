@@ -97,7 +97,7 @@ static void tell_controller(teller *report) {
     *line = (tn_kernel_line){
         .name = "external memory", .count = 1, .used = tn_plan_controller(plan, report->workload->device)};
     for (uint32_t i = 0; i < report->workload->step->operations; i++)
-        if (plan->transfer[i].operands > 0)
+        if (plan->moves[i].operands > 0)
             line->busy_cycles += report->workload->time[i].finish - report->workload->time[i].start;
     line->utilisation = (double)line->busy_cycles / (double)report->out->price.cycles_per_step;
 }

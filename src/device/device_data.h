@@ -51,7 +51,7 @@ typedef struct tn_operator_row {
     const char *source;
 } tn_operator_row;
 
-/* What a transfer takes follows from this in price/transfer.h. */
+/* What a transfer takes follows from this in price/moves.h. */
 typedef struct tn_external_memory {
     const char *name; /* "hbm2", "ddr4" */
     uint64_t capacity_bytes;

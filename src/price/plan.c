@@ -39,16 +39,16 @@ static tn_status list_transfers(tn_workload *workload, tn_plan *plan, tn_error *
     TN_TRY(count_off_chip(workload, plan, error));
     if (!plan->off_chip) return TN_OK;
     TN_TRY(TN_NEW(workload->arena, step->operations, &plan->transfer_bytes, error));
-    TN_TRY(TN_NEW(workload->arena, step->operations, &plan->transfer, error));
+    TN_TRY(TN_NEW(workload->arena, step->operations, &plan->moves, error));
     for (uint32_t i = 0; i < plan->map.staged_count; i++) {
         const tn_staged *staged = &plan->map.staged[i];
-        TN_TRY(tn_transfer_add(step, external, &plan->map.tiling[staged->operation], staged,
-                               &plan->transfer[staged->operation], error));
+        TN_TRY(tn_moves_add(step, external, &plan->map.tiling[staged->operation], staged,
+                            &plan->moves[staged->operation], error));
     }
     for (uint32_t i = 0; i < step->operations; i++) {
         const double share = workload->work[workload->work_of[i]].share;
-        const uint64_t rows = tn_scaled_up(tn_transfer_rows(external, &plan->transfer[i]), share);
-        plan->transfer_bytes[i] = tn_scaled_up(plan->transfer[i].bytes, share);
+        const uint64_t rows = tn_scaled_up(tn_moves_rows(external, &plan->moves[i]), share);
+        plan->transfer_bytes[i] = tn_scaled_up(plan->moves[i].bytes, share);
         if (!tn_add(plan->off_chip_bytes_per_step, plan->transfer_bytes[i], &plan->off_chip_bytes_per_step) ||
             !tn_add(plan->off_chip_rows_per_step, rows, &plan->off_chip_rows_per_step))
             return no_fit(error);

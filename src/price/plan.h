@@ -5,7 +5,7 @@
 
 #include "memory/laid.h"
 #include "memory/memory_share.h"
-#include "price/transfer.h"
+#include "price/moves.h"
 #include "price/workload_data.h"
 
 /* A memory map and what follows from it for tasks. */
@@ -16,9 +16,9 @@ typedef struct tn_plan {
     tn_task *task; /* [operations] */
     uint8_t *servers;
     tn_schedule_scratch scratch;
-    bool off_chip;                  /* some array is */
-    uint64_t *transfer_bytes;       /* [operations], where off_chip */
-    tn_off_chip_transfer *transfer; /* likewise */
+    bool off_chip;            /* some array is */
+    uint64_t *transfer_bytes; /* [operations], where off_chip */
+    tn_moves *moves;          /* likewise */
     uint64_t off_chip_bytes, off_chip_bytes_per_step, off_chip_rows_per_step;
     struct tn_plan *on_chip; /* where off_chip: that of the step with all arrays on chip, as which they lie */
     tn_laid staged_laid;     /* likewise: its layouts, in the memories of this map */

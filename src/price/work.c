@@ -184,23 +184,23 @@ static void stage_words(const tn_workload *workload, const tn_plan *plan, const 
         if (plan->map.off_chip[operation->writes[j]] &&
             store_is_core(&workload->step->array[operation->writes[j]]))
             of_cores += elements;
-    for (uint32_t j = 0; j < plan->transfer[i].operands; j++)
-        moved += (double)plan->transfer[i].operand[j].elements;
+    for (uint32_t j = 0; j < plan->moves[i].operands; j++)
+        moved += (double)plan->moves[i].operand[j].elements;
     price->words[TN_STORE_CORES] -= of_cores * work->share;
     price->words[TN_STORE_ACTIVATIONS] += (of_cores + moved) * work->share;
 }
 
-/* An operation takes as long as its kernel or the transfers that run beside it, and those that do not (price/transfer.h). */
+/* An operation takes as long as its kernel or the transfers that run beside it, and those that do not (price/moves.h). */
 static tn_status add_transfers(tn_workload *workload, const tn_plan *plan, const tn_build *build,
                                uint64_t blocks, tn_work_price *price, tn_error *error) {
     const tn_external_memory *external = workload->device->external.item;
     for (uint32_t i = 0; i < workload->step->operations; i++) {
         const double share = workload->work[workload->work_of[i]].share;
-        tn_transfer_time time;
-        if (plan->transfer[i].operands == 0) continue;
+        tn_moves_time time;
+        if (plan->moves[i].operands == 0) continue;
         TN_TRY(add_tiles(workload, plan, build, i, error));
         stage_words(workload, plan, build, i, price);
-        tn_transfer_cycles(external, workload->device->clock_MHz, build, &plan->transfer[i], &time);
+        tn_moves_cycles(external, workload->device->clock_MHz, build, &plan->moves[i], &time);
         const uint64_t beside = tn_scaled_up(time.beside, share),
                        alone = tn_scaled_up(time.edge + time.latency, share);
         const uint64_t waiting = (beside > workload->cycles[i] ? beside - workload->cycles[i] : 0) + alone;

@@ -119,8 +119,30 @@ static void unverified_figures(void **state) {
         assert_int_equal(device->resources.origin, rows[i].origin);
         assert_string_equal(list, rows[i].unverified);
         const tn_external_memory *external = device->external.item;
-        assert_true(device->external.count > 0 && external->origin == TN_UNVERIFIED);
+        assert_true(device->external.count > 0);
+        /* HBM2: its channels are the vendor's, its latency is not read anywhere; */
+        const bool hbm = strcmp(external->name, "hbm2") == 0;
+        assert_int_equal(external->origin, hbm ? TN_PUBLISHED : TN_UNVERIFIED);
+        assert_true((external->unverified.count > 0) == hbm);
+        /* the range of what is not sure is half to twice. */
+        for (int most = 0; most <= 1; most++) {
+            tn_external_memory extreme;
+            const tn_device stretched = tn_energy_extreme(device, most, &extreme);
+            assert_ptr_equal(stretched.external.item, &extreme);
+            assert_true(extreme.pJ_per_bit == external->pJ_per_bit * (most ? 2 : 0.5));
+            assert_true(extreme.rest_W == external->rest_W * (most ? 2 : 0.5));
+        }
     }
+    static const char *const sure = "external.hbm2.unverified=[latency_ns]",
+                             *const unknown = "external.hbm2.unverified=[latency]";
+    tn_external_memory extreme;
+    tn_device *refused;
+    tn_error error;
+    const tn_device *device = load("u50", 1, &sure);
+    (void)tn_energy_extreme(device, true, &extreme);
+    assert_true(extreme.pJ_per_bit == ((const tn_external_memory *)device->external.item)->pJ_per_bit);
+    assert_int_equal(tn_device_load("u50", &unknown, 1, &arena, &refused, &error), TN_INPUT);
+    assert_non_null(strstr(error.message, "'latency'"));
 }
 
 static void operators_by_clock(void **state) {

@@ -82,7 +82,7 @@ static uint64_t next(uint64_t edge, uint64_t whole) {
 static void least_traffic(void **state) {
     uint64_t random = 5, split = 0;
     (void)state;
-    for (int round = 0; round < 2000; round++) {
+    for (int round = 0; round < 400; round++) {
         const tn_product_size p = {1 + tn_splitmix_below(&random, 3), 1 + tn_splitmix_below(&random, 30),
                                    1 + tn_splitmix_below(&random, 40), 1 + tn_splitmix_below(&random, 30)};
         const bool off[TN_TILED_OPERANDS] = {tn_splitmix_below(&random, 2), tn_splitmix_below(&random, 2),
@@ -123,7 +123,7 @@ static void least_traffic(void **state) {
         assert_true(as_played);
         split += found.reduction < p.reduction;
     }
-    assert_true(split > 200);
+    assert_true(split > 40);
 }
 
 static void counts_that_overflow(void **state) {

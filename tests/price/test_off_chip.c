@@ -6,9 +6,9 @@
 #include "design/explain.h"
 #include "device/device_data.h"
 #include "model/model.h"
+#include "price/moves.h"
 #include "price/plan.h"
 #include "price/price.h"
-#include "price/transfer.h"
 #include "step/program_cache.h"
 #include "support/prices.h"
 #include "support/steps.h"
@@ -136,17 +136,15 @@ static void never_faster_never_less(void **state) {
 /* ---- transfers ---- */
 
 /* Bursts dealt to channels in turn; each moves its own one behind the other. */
-static double play_channels(const tn_external_memory *memory, double bytes_per_ns,
-                            const tn_off_chip_transfer *transfer) {
+static double play_channels(const tn_external_memory *memory, double bytes_per_ns, const tn_moves *moves) {
     double busy_ns[64] = {0}, most = 0;
     uint64_t next = 0;
-    for (uint32_t i = 0; i < transfer->operands; i++)
-        for (uint64_t b = 0; b < transfer->operand[i].bursts; b++) {
-            const double conflicts = fmin(1, (double)(transfer->operands - 1) / (double)memory->banks);
+    for (uint32_t i = 0; i < moves->operands; i++)
+        for (uint64_t b = 0; b < moves->operand[i].bursts; b++) {
+            const double conflicts = fmin(1, (double)(moves->operands - 1) / (double)memory->banks);
             double *channel = &busy_ns[next++ % memory->channels];
-            *channel +=
-                (double)transfer->operand[i].bytes / (double)transfer->operand[i].bursts / bytes_per_ns +
-                memory->row_ns * conflicts;
+            *channel += (double)moves->operand[i].bytes / (double)moves->operand[i].bursts / bytes_per_ns +
+                        memory->row_ns * conflicts;
             most = fmax(most, *channel);
         }
     return most;
@@ -168,26 +166,26 @@ static void channels_are_played(void **state) {
                      share = memory.bandwidth_GBps * memory.efficiency / (double)memory.channels,
                      rate = memory.port_bits && port < share ? port : share;
         const uint64_t operands = 1 + test_draw(&seed, 3);
-        tn_off_chip_transfer transfer = {.operands = (uint32_t)operands, .reads = true, .writes = round & 1};
+        tn_moves moves = {.operands = (uint32_t)operands, .reads = true, .writes = round & 1};
         tn_build build = test_build();
         build.vector = 1 << test_draw(&seed, 8);
         uint64_t most = 0;
         for (uint64_t i = 0; i < operands; i++) {
             const uint64_t bursts = 1 + test_draw(&seed, 300);
-            transfer.operand[i] = (tn_moved){.use = {TN_SIDE_VECTOR, {1024, 1}},
-                                             .elements = 128 * bursts,
-                                             .piece = 128 * bursts,
-                                             .bytes = 512 * bursts,
-                                             .piece_bytes = 512 * bursts,
-                                             .bursts = bursts,
-                                             .piece_bursts = bursts};
-            transfer.bytes += 512 * bursts;
-            transfer.bursts += bursts;
+            moves.operand[i] = (tn_moved){.use = {TN_SIDE_VECTOR, {1024, 1}},
+                                          .elements = 128 * bursts,
+                                          .piece = 128 * bursts,
+                                          .bytes = 512 * bursts,
+                                          .piece_bytes = 512 * bursts,
+                                          .bursts = bursts,
+                                          .piece_bursts = bursts};
+            moves.bytes += 512 * bursts;
+            moves.bursts += bursts;
             if (128 * bursts > most) most = 128 * bursts;
         }
-        tn_transfer_time time;
-        tn_transfer_cycles(&memory, clock_MHz, &build, &transfer, &time);
-        const double cycles = fmax(ceil(play_channels(&memory, rate, &transfer) * clock_MHz * 1e-3 - 1e-6),
+        tn_moves_time time;
+        tn_moves_cycles(&memory, clock_MHz, &build, &moves, &time);
+        const double cycles = fmax(ceil(play_channels(&memory, rate, &moves) * clock_MHz * 1e-3 - 1e-6),
                                    ceil((double)most / (double)build.vector));
         assert_true(fabs((double)time.edge - cycles) <= 1);
         assert_int_equal(time.beside, 0); /* whole operands: nothing overlaps */
@@ -218,20 +216,20 @@ static void pieces_are_played(void **state) {
     for (int round = 0; round < 500; round++) { /* at 200 MHz a byte takes a cycle */
         const uint64_t pieces = 1 + test_draw(&seed, 300), in = 1 + test_draw(&seed, 100),
                        out = 1 + test_draw(&seed, 100), work = 1 + test_draw(&seed, 300);
-        tn_off_chip_transfer transfer = {.operands = 2, .bytes = pieces * (in + out), .bursts = 2 * pieces};
+        tn_moves moves = {.operands = 2, .bytes = pieces * (in + out), .bursts = 2 * pieces};
         tn_build build = test_build();
         build.vector = 1024;
         const uint64_t size[] = {in, out};
         for (int i = 0; i < 2; i++)
-            transfer.operand[i] = (tn_moved){.use = {TN_SIDE_VECTOR, {1024, 1}},
-                                             .elements = pieces * size[i],
-                                             .piece = size[i],
-                                             .bytes = pieces * size[i],
-                                             .piece_bytes = size[i],
-                                             .bursts = pieces,
-                                             .piece_bursts = 1};
-        tn_transfer_time time;
-        tn_transfer_cycles(&memory, 200, &build, &transfer, &time);
+            moves.operand[i] = (tn_moved){.use = {TN_SIDE_VECTOR, {1024, 1}},
+                                          .elements = pieces * size[i],
+                                          .piece = size[i],
+                                          .bytes = pieces * size[i],
+                                          .piece_bytes = size[i],
+                                          .bursts = pieces,
+                                          .piece_bursts = 1};
+        tn_moves_time time;
+        tn_moves_cycles(&memory, 200, &build, &moves, &time);
         const uint64_t priced = tn_greatest(pieces * work, time.beside) + time.edge,
                        played = play_pieces(pieces, in, work, out);
         if (pieces == 1) assert_int_equal(priced, played);

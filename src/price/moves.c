@@ -1,11 +1,11 @@
-#include "price/transfer.h"
+#include "price/moves.h"
 
 #include "base/checked.h"
 
 #include <math.h>
 
-tn_status tn_transfer_add(const tn_step *step, const tn_external_memory *external, const tn_tiling *tiling,
-                          const tn_staged *staged, tn_off_chip_transfer *transfer, tn_error *error) {
+tn_status tn_moves_add(const tn_step *step, const tn_external_memory *external, const tn_tiling *tiling,
+                       const tn_staged *staged, tn_moves *moves, tn_error *error) {
     const tn_operation *operation = &step->operation[staged->operation];
     const uint64_t bits = tn_array_word_bits(step, staged->array),
                    all = tn_operand_elements(step, operation, staged->array, staged->position);
@@ -13,12 +13,12 @@ tn_status tn_transfer_add(const tn_step *step, const tn_external_memory *externa
                tiled = tiling->tiles > 0 && (staged->position < TN_PRODUCT_OPERANDS ||
                                              (written && staged->array == operation->writes[0]));
     const uint32_t operand = written ? TN_TILED_RESULT : staged->position;
-    tn_moved *moved = &transfer->operand[transfer->operands++];
+    tn_moved *moved = &moves->operand[moves->operands++];
     *moved = (tn_moved){.use = tn_use_of(operation, staged->position),
                         .elements = tiled ? tiling->moved[operand] : all,
                         .piece = staged->piece};
     uint64_t total;
-    if (!tn_mul(moved->elements, bits, &total) || !tn_add(transfer->bytes, total / 8 + 1, &total))
+    if (!tn_mul(moved->elements, bits, &total) || !tn_add(moves->bytes, total / 8 + 1, &total))
         return tn_fail(error, TN_OVERFLOW, "the bytes moved in a step do not fit 64 bits");
     moved->bytes = tn_ceil_div(moved->elements * bits, 8);
     moved->piece_bytes = tn_least(moved->bytes, tn_ceil_div(moved->piece * bits, 8));
@@ -26,16 +26,16 @@ tn_status tn_transfer_add(const tn_step *step, const tn_external_memory *externa
     moved->piece_bursts =
         tn_least(moved->bursts, tiled ? tiling->tile_bursts[operand]
                                       : tn_ceil_div(moved->piece_bytes, external->burst_bytes));
-    transfer->bytes += moved->bytes;
-    transfer->bursts += moved->bursts;
-    transfer->reads |= !written;
-    transfer->writes |= written;
+    moves->bytes += moved->bytes;
+    moves->bursts += moved->bursts;
+    moves->reads |= !written;
+    moves->writes |= written;
     return TN_OK;
 }
 
-uint64_t tn_transfer_rows(const tn_external_memory *external, const tn_off_chip_transfer *transfer) {
-    const uint64_t touched = external->row_bytes ? tn_ceil_div(transfer->bytes, external->row_bytes) : 0;
-    return tn_greatest(transfer->bursts, touched);
+uint64_t tn_moves_rows(const tn_external_memory *external, const tn_moves *moves) {
+    const uint64_t touched = external->row_bytes ? tn_ceil_div(moves->bytes, external->row_bytes) : 0;
+    return tn_greatest(moves->bursts, touched);
 }
 
 /* Of bursts that `operands` arrays move side by side. */
@@ -58,23 +58,21 @@ static uint64_t words_of(const tn_moved *moved, const tn_build *build) {
     return tn_least(edge[0], moved->use.extent[0]) * tn_least(edge[1], moved->use.extent[1]);
 }
 
-void tn_transfer_cycles(const tn_external_memory *external, double clock_MHz, const tn_build *build,
-                        const tn_off_chip_transfer *transfer, tn_transfer_time *time) {
+void tn_moves_cycles(const tn_external_memory *external, double clock_MHz, const tn_build *build,
+                     const tn_moves *moves, tn_moves_time *time) {
     uint64_t edge_bytes = 0, edge_bursts = 0, all = 0, edge = 0;
-    for (uint32_t i = 0; i < transfer->operands; i++) {
-        const tn_moved *moved = &transfer->operand[i];
+    for (uint32_t i = 0; i < moves->operands; i++) {
+        const tn_moved *moved = &moves->operand[i];
         const uint64_t words = words_of(moved, build);
         all = tn_greatest(all, tn_ceil_div(moved->elements, words));
         edge = tn_greatest(edge, tn_ceil_div(moved->piece, words));
         edge_bytes += moved->piece_bytes;
         edge_bursts += moved->piece_bursts;
     }
-    all = tn_greatest(
-        all, channel_cycles(external, clock_MHz, transfer->bytes, transfer->bursts, transfer->operands));
-    edge =
-        tn_greatest(edge, channel_cycles(external, clock_MHz, edge_bytes, edge_bursts, transfer->operands));
+    all = tn_greatest(all, channel_cycles(external, clock_MHz, moves->bytes, moves->bursts, moves->operands));
+    edge = tn_greatest(edge, channel_cycles(external, clock_MHz, edge_bytes, edge_bursts, moves->operands));
     edge = tn_least(edge, all);
-    *time = (tn_transfer_time){.beside = all - edge, .edge = edge};
-    time->latency = (uint64_t)ceil(external->latency_ns * clock_MHz / 1000) *
-                    (uint64_t)(transfer->reads + transfer->writes);
+    *time = (tn_moves_time){.beside = all - edge, .edge = edge};
+    time->latency =
+        (uint64_t)ceil(external->latency_ns * clock_MHz / 1000) * (uint64_t)(moves->reads + moves->writes);
 }

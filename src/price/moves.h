@@ -13,8 +13,8 @@
  * beside it; all else runs beside the kernel, as there are two of each piece. Whole operands are one piece: nothing overlaps.
  *     cycles = max(kernel, all - edge) + edge + latency for what is read + latency for what is written
  */
-#ifndef TN_PRICE_TRANSFER_H
-#define TN_PRICE_TRANSFER_H
+#ifndef TN_PRICE_MOVES_H
+#define TN_PRICE_MOVES_H
 
 #include "device/build.h"
 #include "device/device_data.h"
@@ -29,26 +29,26 @@ typedef struct tn_moved {
 
 enum { TN_MOVED_MOST = TN_OPERATION_READS + TN_OPERATION_WRITES };
 
-typedef struct tn_off_chip_transfer {
+typedef struct tn_moves {
     uint32_t operands;
     bool reads, writes;
     tn_moved operand[TN_MOVED_MOST];
     uint64_t bytes, bursts; /* of all of them */
-} tn_off_chip_transfer;
+} tn_moves;
 
 /* Adds an operand of the operation: `staged` is of that operation. TN_OVERFLOW where counts leave 64 bits. */
-tn_status tn_transfer_add(const tn_step *step, const tn_external_memory *external, const tn_tiling *tiling,
-                          const tn_staged *staged, tn_off_chip_transfer *transfer, tn_error *error);
+tn_status tn_moves_add(const tn_step *step, const tn_external_memory *external, const tn_tiling *tiling,
+                       const tn_staged *staged, tn_moves *moves, tn_error *error);
 
 /* Rows that it opens: each burst at least one. */
-uint64_t tn_transfer_rows(const tn_external_memory *external, const tn_off_chip_transfer *transfer);
+uint64_t tn_moves_rows(const tn_external_memory *external, const tn_moves *moves);
 
-typedef struct tn_transfer_time {
+typedef struct tn_moves_time {
     uint64_t beside, edge,
         latency; /* cycles: beside the kernel at most, without it, and waiting for an answer */
-} tn_transfer_time;
+} tn_moves_time;
 
-void tn_transfer_cycles(const tn_external_memory *external, double clock_MHz, const tn_build *build,
-                        const tn_off_chip_transfer *transfer, tn_transfer_time *time);
+void tn_moves_cycles(const tn_external_memory *external, double clock_MHz, const tn_build *build,
+                     const tn_moves *moves, tn_moves_time *time);
 
 #endif
