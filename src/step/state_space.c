@@ -1,7 +1,8 @@
 /* The inner layers of a selective state space (model/composite.h). A causal convolution of each feature apart: y_t = b + sum over
  * j of w_j x_(t - taps + 1 + j), zeros before the first token. The scan: of every feature and state h_t = exp(s_t a) h_(t-1) +
  * s_t x_t B_t, y_t = sum over states of h_t C_t + D x_t, with a = -exp(decay), s_t the step's size and B_t, C_t of the token. All
- * states are kept for the backward pass. (The published program makes them anew there; `activations` recomputes layers.) */
+ * states are kept for the backward pass. (The published program makes them anew there, as recomputation by segments or blocks
+ * does here.) */
 #include "base/checked.h"
 #include "step/builder.h"
 

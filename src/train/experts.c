@@ -85,7 +85,8 @@ static void route(const tn_step_run *r, const tn_operation *o) {
     const tn_kernels *k = r->t->kernels;
     const uint64_t tokens = o->rows / r->sized->batch;
     const size_t example = tokens * o->columns * k->bytes;
-    tn_route_counts *counts = counts_of(r->t, o->layer);
+    const bool again = r->sized->lowered.step.array[o->writes[0]].is_again; /* counted in the forward phase */
+    tn_route_counts *counts = again ? NULL : counts_of(r->t, o->layer);
     for (uint64_t e = 0; e < r->sized->batch; e++) {
         char *gates = values_of(r, o->writes[0]) + e * example;
         const uint64_t length = length_of(r, e, tokens);

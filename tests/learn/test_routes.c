@@ -14,13 +14,14 @@
 #include "finetune/load.h"
 
 enum { EXPERTS = 4, TOP = 2, ROUTERS = 2 };
+/* The last two for what is computed twice. */
 static const char *const experts[] = {
     "layers.sum={name: sum, kind: moe, experts: 4, top: 2, hidden: 8, capacity: 0.8}",
-    "layers.norm={name: norm, kind: moe, experts: 4, top: 2, hidden: 8, balance: 0.1, up: [square, square, "
+    "layers.norm={name: norm, kind: moe, experts: 4, top: 2, hidden: 16, balance: 0.1, up: [square, square, "
     "square, square], "
     "down: square}",
-    "layers.norm.hidden=16", "training.epochs=2"};
-enum { SETS = sizeof experts / sizeof *experts };
+    "training.epochs=2", "activations.policy=recompute", "activations.segments=2"};
+enum { ALL_SETS = sizeof experts / sizeof *experts, SETS = ALL_SETS - 2 };
 
 static void read_load(const char *name, tn_arena *arena, tn_expert_load *load) {
     tn_error error = {0};
@@ -81,6 +82,22 @@ static void threads_change_nothing(void **state) {
     tn_arena_free(&two.arena);
 }
 
+/* What is computed again in the backward pass is not chosen again. */
+static void recomputed_routes_count_once(void **state) {
+    (void)state;
+    test_small_run plain, again;
+    test_small_begin(&plain, experts, SETS);
+    test_small_begin(&again, experts, ALL_SETS);
+    assert_int_equal(test_small_train(&plain), TN_OK);
+    assert_int_equal(test_small_train(&again), TN_OK);
+    assert_int_equal(again.result.macs.predicted, again.result.macs.executed);
+    assert_true(again.result.macs.executed > plain.result.macs.executed);
+    for (size_t i = 0; i < plain.result.loads; i++)
+        assert_int_equal(again.result.load[i].tokens, plain.result.load[i].tokens);
+    tn_arena_free(&plain.arena);
+    tn_arena_free(&again.arena);
+}
+
 static void no_router_no_load(void **state) {
     (void)state;
     test_small_run b;
@@ -95,6 +112,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_are_those_of_the_words),
         cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(recomputed_routes_count_once),
         cmocka_unit_test(no_router_no_load),
     };
     return cmocka_run_group_tests(tests, test_small_set_up, test_folder_remove);

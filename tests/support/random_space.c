@@ -172,9 +172,27 @@ static void add_attention(stack *this_stack) {
     if (once_in(picture, 2)) add_norm(this_stack, "norm");
 }
 
+/* In place of a feed-forward. */
+static void add_experts(stack *this_stack) {
+    drawing *picture = this_stack->picture;
+    const uint32_t experts = 2 + below(picture, 2);
+    char rest[256];
+    snprintf(rest, sizeof rest, ", experts: %u, top: %u, hidden: %u%s%s%s%s%s", experts,
+             1 + below(picture, experts), picture->hidden,
+             PICK(picture, "", ", capacity: 1", ", capacity: 1.5"), PICK(picture, "", "", ", balance: 0.1"),
+             PICK(picture, "", ", gated: true", ", bias: false"),
+             picture->has_weight[WIDE] && !once_in(picture, 4) ? ", up: wide" : "",
+             picture->has_weight[NARROW] && !once_in(picture, 4) ? ", down: narrow" : "");
+    layer(this_stack, "down", "moe", rest);
+}
+
 static void add_feed_forward(stack *this_stack) {
     drawing *picture = this_stack->picture;
     const char *entry = this_stack->last;
+    if (once_in(picture, 6)) {
+        add_experts(this_stack);
+        return;
+    }
     linear(this_stack, "up", entry, picture->hidden, WIDE, 3);
     layer(this_stack, "bend", PICK(picture, "gelu", "relu", "silu", "tanh"), "");
     if (once_in(picture, 4)) {
@@ -211,6 +229,9 @@ static void add_layers(drawing *picture, bool block, bool attention, bool feed_f
         this_stack.last = "entry";
     }
     if (attention) add_attention(&this_stack);
+    if (once_in(picture, 12))
+        layer(&this_stack, "mixer", "mamba",
+              PICK(picture, ", state: 2, taps: 2, step_rank: 1", ", state: 5, taps: 3"));
     if (feed_forward) add_feed_forward(&this_stack);
     if (block) this_stack = (stack){picture, "  ", "encoder"};
     if (once_in(picture, 5)) {
