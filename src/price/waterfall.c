@@ -1,4 +1,4 @@
-#include "design/waterfall.h"
+#include "price/waterfall.h"
 
 #include "base/checked.h"
 #include "kernel/vector.h"
