@@ -319,7 +319,7 @@ static tn_operation_kind vector_kind(uint64_t kind) {
 static tn_status ask_vector(const tn_question_values *v, const tn_operator_set *operators, uint64_t *cycles,
                             tn_resources *used, tn_error *error) {
     const uint64_t *p = v->value;
-    const tn_vector kernel = {vector_kind(p[KIND]), p[LANES], operators};
+    const tn_vector kernel = {.kind = vector_kind(p[KIND]), .lanes = p[LANES], .operators = operators};
     TN_TRY(tn_vector_cycles(&kernel, p[M], p[N], cycles, error));
     *used = tn_vector_resources(v->device, &kernel);
     TN_TRY(add_operand(v, p[M], p[N], 1, p[LANES], used, error));

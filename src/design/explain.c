@@ -56,8 +56,9 @@ static tn_status tell_kernel(teller *report, uint32_t unit, tn_kernel_line *line
         line->used = report->work.vectors;
         return TN_OK;
     }
-    const tn_vector kernel = {(tn_operation_kind)(unit - TN_MATMULS), report->build->vector,
-                              &report->workload->vector_operators};
+    const tn_vector kernel =
+        tn_workload_vector(report->workload, report->build, (tn_operation_kind)(unit - TN_MATMULS));
+    line->lanes = kernel.lanes;
     line->used = tn_vector_resources(report->workload->device, &kernel);
     return TN_OK;
 }

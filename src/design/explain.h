@@ -9,10 +9,10 @@
 #include "base/memory.h"
 #include "base/public.h"
 #include "design/array_layout.h"
-#include "design/waterfall.h"
 #include "memory/placement.h"
 #include "price/energy.h"
 #include "price/price.h"
+#include "price/waterfall.h"
 
 #include <stdbool.h>
 

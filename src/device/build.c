@@ -44,6 +44,14 @@ static const tn_field build_fields[] = {
            ABOUT(.bears_on = TN_BEARS_VECTORS | TN_BEARS_LAYOUTS | TN_BEARS_MEMORIES | TN_BEARS_VALUES,
                  .relief = TN_RELIEF_HALVES, .generated_as = TN_GENERATED_POWERS,
                  .settled = "[4, 8, 16, 32, 64]")),
+    TN_KEY(
+        COUNT, tn_build, lane_dsp,
+        "DSP blocks that a lane of the vector kernels has on the mean: a kernel that wants more (softmax, "
+        "GELU, "
+        "gradients of norms, ..) takes half as many lanes, or a quarter, ..; 0: every kernel takes all lanes",
+        TN_DEFAULT("0"), TN_WITHIN(0, TN_BUILD_PARALLEL_MOST),
+        ABOUT(.bears_on = TN_BEARS_VECTORS | TN_BEARS_LAYOUTS | TN_BEARS_VALUES, .relief = TN_RELIEF_QUARTERS,
+              .first = 32, .last = 2, .generated_as = TN_GENERATED_ANY, .settled = "[0, 5, 12]")),
     TN_KEY(CHOICE, tn_build, vector_units,
            "a unit for each vector kernel, or one that serves all of them in turn; auto: shared where the "
            "schedule is sequential",

@@ -65,6 +65,7 @@ enum { TN_SERVERS_MOST = 16, TN_BLOCKS_MOST = 64 }; /* kernels side by side; pie
 typedef struct tn_build {
     uint64_t rows, columns, reduction; /* parallelism of a matmul kernel: MACs per cycle = their product */
     uint64_t vector;                   /* lanes of the vector kernels */
+    uint64_t lane_dsp;                 /* DSP blocks of one of them; 0: what the hungriest wants */
     uint64_t kernels;             /* matmul kernels side by side (of each phase, with sharing per-phase) */
     uint64_t group;               /* small cores that share one memory in depth; 1: none */
     uint64_t read_ports;          /* copies of each memory that are read independently */

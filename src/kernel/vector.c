@@ -26,7 +26,7 @@ static tn_status issue_pass(const tn_vector *kernel, int pass, const tn_vector_b
                                   .cut = !per_row && blocks->columns % kernel->lanes != 0,
                                   .phases = {blocks->phases[0], blocks->phases[1]},
                                   .write_phases = {blocks->write_phases[0], blocks->write_phases[1]},
-                                  .lanes = kernel->lanes,
+                                  .lanes = kernel->unit ? kernel->unit : kernel->lanes,
                                   .depth = tn_vector_pass_depth(kernel->kind, pass, kernel->operators),
                                   .sum_cycles = kernel->operators->row[this_pass->sum]->stages};
     return tn_issue_pass(&issue, issued, trailing, error);
@@ -106,27 +106,45 @@ bool tn_vector_uses(tn_operation_kind kind, tn_operator operator_kind) {
     return most_of(kind, operator_kind, 1) > 0;
 }
 
+uint64_t tn_vector_lane_dsp(tn_operation_kind kind, const tn_operator_set *operators) {
+    uint64_t dsp = 0;
+    for (int k = 0; k < TN_OPERATORS; k++) dsp += most_of(kind, k, 1) * operators->row[k]->dsp;
+    return dsp;
+}
+
+uint64_t tn_vector_lanes(tn_operation_kind kind, uint64_t unit, uint64_t lane_dsp,
+                         const tn_operator_set *operators) {
+    const tn_operation_shape shape = tn_operation_rows[kind].shape;
+    const bool by_word = shape == TN_SHAPE_ADD || shape == TN_SHAPE_LOOKUP || shape == TN_SHAPE_SCATTER ||
+                         shape == TN_SHAPE_UPDATE;
+    uint64_t lanes = unit;
+    if (lane_dsp == 0 || by_word) return unit;
+    const uint64_t wanted = tn_vector_lane_dsp(kind, operators);
+    while (lanes > 1 && lanes * wanted > unit * lane_dsp) lanes /= 2;
+    return lanes;
+}
+
 tn_resources tn_vector_resources(const tn_device *device, const tn_vector *kernel) {
-    bool one[TN_OPERATION_KINDS] = {false};
-    one[kernel->kind] = true;
-    return tn_vector_unit_resources(device, one, kernel->lanes, kernel->operators);
+    uint64_t lanes[TN_OPERATION_KINDS] = {0};
+    lanes[kernel->kind] = kernel->lanes;
+    return tn_vector_unit_resources(device, lanes, kernel->operators);
 }
 
 /* Operators of a kind that the hungriest kernel of a unit needs. */
-static uint64_t most_of_unit(const bool *serves, int kind, uint64_t lanes) {
+static uint64_t most_of_unit(const uint64_t *lanes, int kind) {
     uint64_t most = 0;
     for (int vector = 0; vector < TN_OPERATION_KINDS; vector++) {
-        uint64_t amount = serves[vector] ? most_of((tn_operation_kind)vector, kind, lanes) : 0;
+        uint64_t amount = lanes[vector] ? most_of((tn_operation_kind)vector, kind, lanes[vector]) : 0;
         if (amount > most) most = amount;
     }
     return most;
 }
 
-tn_resources tn_vector_unit_resources(const tn_device *device, const bool *serves, uint64_t lanes,
+tn_resources tn_vector_unit_resources(const tn_device *device, const uint64_t *lanes,
                                       const tn_operator_set *operators) {
     tn_resources used = {.lut = device->control.vector_lut, .ff = device->control.vector_ff};
     for (int kind = 0; kind < TN_OPERATORS; kind++) {
-        uint64_t count = most_of_unit(serves, kind, lanes);
+        uint64_t count = most_of_unit(lanes, kind);
         if (count == 0) continue;
         const tn_operator_row *row = operators->row[kind];
         const tn_resources one = {.lut = row->lut, .ff = row->ff, .dsp = row->dsp};

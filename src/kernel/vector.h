@@ -22,7 +22,15 @@ typedef struct tn_vector {
     tn_operation_kind kind;
     uint64_t lanes; /* V */
     const tn_operator_set *operators;
+    uint64_t unit; /* lanes of the unit that it is part of, as wide as its sums' tree; 0: as many */
 } tn_vector;
+
+/* DSP blocks of one lane of a kernel that has operators of its own. */
+uint64_t tn_vector_lane_dsp(tn_operation_kind kind, const tn_operator_set *operators);
+/* How many of a unit's lanes a kernel takes that gives `lane_dsp` DSP blocks to each: halved until the kernel's lanes want no
+ * more than all of these; 0: all. What moves, adds or updates goes word by word, and takes all. */
+uint64_t tn_vector_lanes(tn_operation_kind kind, uint64_t unit, uint64_t lane_dsp,
+                         const tn_operator_set *operators);
 
 /* What one of its passes goes over, in blocks of V columns of a row. A whole block and one that a row's end cuts take so
  * many cycles to be fetched and to be written (kernel/issue.h). */
@@ -47,9 +55,9 @@ uint64_t tn_vector_starts(tn_operation_kind kind);
 /* Passes that go over all elements: how often each is read. */
 uint64_t tn_vector_passes(tn_operation_kind kind);
 tn_resources tn_vector_resources(const tn_device *device, const tn_vector *kernel);
-/* One unit that serves all kernels of serves[TN_OPERATION_KINDS], one after the other: of each operator what the
- * hungriest of them needs. */
-tn_resources tn_vector_unit_resources(const tn_device *device, const bool *serves, uint64_t lanes,
+/* One unit that serves all kernels with lanes[TN_OPERATION_KINDS] above 0, one after the other: of each operator what the
+ * hungriest of them needs on its lanes. */
+tn_resources tn_vector_unit_resources(const tn_device *device, const uint64_t *lanes,
                                       const tn_operator_set *operators);
 /* True where the kernel has an operator of that kind. */
 bool tn_vector_uses(tn_operation_kind kind, tn_operator operator_kind);

@@ -39,7 +39,7 @@ static tn_status add_product(laid_operation *timing, uint64_t times, uint64_t cy
 
 static tn_status add_pass(laid_operation *timing, uint64_t times, tn_operation_kind kind, int pass,
                           const tn_vector_blocks *blocks) {
-    const tn_vector kernel = {kind, timing->build->vector, &timing->workload->vector_operators};
+    const tn_vector kernel = tn_workload_vector(timing->workload, timing->build, kind);
     uint64_t cycles;
     const uint64_t before = timing->time->cycles + timing->time->start_cycles;
     TN_TRY(tn_vector_pass_cycles(&kernel, pass, blocks, &cycles, timing->error));
@@ -245,8 +245,9 @@ static void find_phases(const laid_operation *timing, int pass, tn_vector_blocks
     const tn_operation *operation = timing->operation;
     const tn_pass *row = &tn_operation_passes(operation->kind)[pass];
     if (row->form == TN_PASS_PER_ROW) return;
+    const uint64_t lanes = tn_workload_vector(timing->workload, timing->build, operation->kind).lanes;
     for (int last = 0; last < 2; last++) {
-        uint64_t columns = extent_of(blocks->columns, timing->build->vector, last),
+        uint64_t columns = extent_of(blocks->columns, lanes, last),
                  made = block_cycles(timing, operation->writes[0], 1, columns),
                  *phases = &blocks->phases[last];
         if (row->writes) blocks->write_phases[last] = made;
@@ -328,8 +329,12 @@ static bool recall_class(const laid_operation *timing, const tn_attention_produc
                          tn_laid_class *laid_class) {
     const tn_operation *operation = timing->operation;
     const tn_laid_words *words = timing->plan->laid->words;
-    const uint64_t edges[4] = {timing->build->rows, timing->build->columns, timing->build->reduction,
-                               timing->build->vector};
+    const tn_build *build = timing->build;
+    const bool product = operation->kind == TN_OP_PRODUCT;
+    const tn_vector kernel =
+        product ? (tn_vector){0} : tn_workload_vector(timing->workload, build, operation->kind);
+    const uint64_t edges[6] = {build->rows,   build->columns, build->reduction,
+                               build->vector, kernel.lanes,   kernel.unit};
     const uint64_t group = timing->workload->step->layer[operation->layer].group;
     bool same = laid_class->attention == attention && laid_class->group == group &&
                 memcmp(laid_class->edges, edges, sizeof edges) == 0;

@@ -26,8 +26,8 @@ tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const
     if (!work->product) {
         /* As laid it is copied at once, or row by row: the theorem of price/price.h. */
         const bool copied = build->layouts == TN_LAID_BOUND && work->vector == TN_OP_SCATTER;
-        const tn_vector kernel = {copied ? TN_OP_LOOKUP : (tn_operation_kind)work->vector, build->vector,
-                                  &workload->vector_operators};
+        const tn_vector kernel =
+            tn_workload_vector(workload, build, copied ? TN_OP_LOOKUP : (tn_operation_kind)work->vector);
         TN_TRY(tn_vector_cycles(&kernel, size->rows, size->columns, cycles, error));
     } else if (build->array == TN_ARRAY_SYSTOLIC) {
         const tn_matmul kernel = tn_workload_matmul(workload, build, work->arithmetic);
@@ -115,8 +115,11 @@ static void add_write_backs(const tn_workload *workload, const tn_build *build, 
 
 static void add_vector_unit(const tn_workload *workload, const tn_build *build, const uint64_t *busy,
                             tn_work_price *price) {
-    price->vectors = tn_vector_unit_resources(workload->device, workload->vector_used, build->vector,
-                                              &workload->vector_operators);
+    uint64_t lanes[TN_OPERATION_KINDS] = {0};
+    for (int kind = 0; kind < TN_OPERATION_KINDS; kind++)
+        if (workload->vector_used[kind])
+            lanes[kind] = tn_workload_vector(workload, build, (tn_operation_kind)kind).lanes;
+    price->vectors = tn_vector_unit_resources(workload->device, lanes, &workload->vector_operators);
     double capacitance_pF = tn_energy_capacitance_pF(workload->device, &price->vectors);
     for (int kind = 0; kind < TN_OPERATION_KINDS; kind++)
         price->vector_busy_pF += capacitance_pF * (double)busy[kind];
@@ -130,7 +133,7 @@ static void add_vector_kernels(const tn_workload *workload, const tn_build *buil
     }
     for (int kind = 0; kind < TN_OPERATION_KINDS; kind++) {
         if (!workload->vector_used[kind]) continue;
-        const tn_vector kernel = {(tn_operation_kind)kind, build->vector, &workload->vector_operators};
+        const tn_vector kernel = tn_workload_vector(workload, build, (tn_operation_kind)kind);
         tn_resources used = tn_vector_resources(workload->device, &kernel);
         double capacitance_pF = tn_energy_capacitance_pF(workload->device, &used);
         tn_resources_add(&price->vectors, &used, 1);

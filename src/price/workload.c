@@ -307,6 +307,12 @@ static tn_resources port_of(const tn_workload *workload, const tn_port_source *s
     return recall_route(workload, &route);
 }
 
+tn_vector tn_workload_vector(const tn_workload *workload, const tn_build *build, tn_operation_kind kind) {
+    const tn_operator_set *operators = &workload->vector_operators;
+    const uint64_t lanes = tn_vector_lanes(kind, build->vector, build->lane_dsp, operators);
+    return (tn_vector){kind, lanes, operators, tn_build_shares_vectors(build) ? build->vector : lanes};
+}
+
 uint64_t tn_workload_vector_units(const tn_workload *workload, const tn_build *build) {
     return tn_build_shares_vectors(build) && workload->vectors > 1 ? 1 : workload->vectors;
 }

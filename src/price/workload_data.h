@@ -4,6 +4,7 @@
 #define TN_PRICE_WORKLOAD_DATA_H
 
 #include "kernel/kernel.h"
+#include "kernel/vector.h"
 #include "memory/map.h"
 #include "memory/memory_share.h"
 #include "model/operation.h"
@@ -122,6 +123,8 @@ static inline uint64_t tn_scaled_up(uint64_t count, double ratio) {
 /* How many matmul kernels of an arithmetic the build has, and one of them. */
 uint64_t tn_workload_matmuls(const tn_workload *workload, const tn_build *build, uint32_t arithmetic);
 tn_matmul tn_workload_matmul(const tn_workload *workload, const tn_build *build, uint32_t arithmetic);
+/* A vector kernel on its lanes. */
+tn_vector tn_workload_vector(const tn_workload *workload, const tn_build *build, tn_operation_kind kind);
 /* How many vector kernels: one of each kind, or one for all. */
 uint64_t tn_workload_vector_units(const tn_workload *workload, const tn_build *build);
 /* The write-back of a matmul kernel of that arithmetic, where its products have fused operations; of all of them. */

@@ -318,12 +318,14 @@ static const tn_circuit_node *node_of(const tn_circuit *circuit, tn_operator kin
     return NULL;
 }
 
-/* Only passes over rows use it. */
-static bool of_rows(const writer *output, tn_operator kind, uint32_t instance) {
+/* The first lanes, as many as the pass with the most that uses it; passes over rows use one. */
+static uint64_t lanes_of(const writer *output, tn_operator kind, uint32_t instance) {
+    uint64_t lanes = 1;
     for (uint32_t p = 0; p < output->count; p++)
-        if (output->circuit[p].form != TN_PASS_PER_ROW && node_of(&output->circuit[p], kind, instance))
-            return false;
-    return true;
+        if (output->circuit[p].form != TN_PASS_PER_ROW && node_of(&output->circuit[p], kind, instance) &&
+            output->circuit[p].lanes > lanes)
+            lanes = output->circuit[p].lanes;
+    return lanes;
 }
 
 /* ---- text ---- */
@@ -386,8 +388,8 @@ static void put_instance(writer *output, tn_operator kind, uint32_t i) {
     const char *name = operator_names[kind];
     static const char *const ports[TN_OPERATORS][4] = {
         {"a", "b"}, {"a", "b"}, {"a", "b", "x", "z"}, {"a", "b"}, {"x"}, {"x"}, {"a"}};
-    bool rows = of_rows(output, kind, i);
-    tn_buffer_format(out, "  generate\n    if (%s) begin : g_%s%" PRIu32 "\n", rows ? "FIRST" : "1", name, i);
+    tn_buffer_format(out, "  generate\n    if (NUMBER < %" PRIu64 ") begin : g_%s%" PRIu32 "\n",
+                     lanes_of(output, kind, i), name, i);
     tn_buffer_format(out, "      fp32_%s #(.LATENCY(%" PRIu64 ")) of (\n          .clk", name,
                      output->latencies->cycles[kind]);
     for (int port = 0; port < 4 && ports[kind][port]; port++) {
@@ -448,8 +450,9 @@ void tn_circuit_lane(const tn_circuit *circuit, uint32_t count, const tn_circuit
         out,
         "// One lane of the vector unit: what it computes in each pass of this program. NAME_late[i] is NAME "
         "i cycles ago.\n"
-        "module vector_lane #(\n    parameter bit FIRST = 1,  // the lane that computes scalars of rows\n"
-        "    parameter int PASS  = 8\n) (\n    input  logic            clk,\n"
+        "module vector_lane #(\n    parameter int NUMBER = 0,  // of the lane; the first computes scalars of "
+        "rows\n"
+        "    parameter int PASS   = 8\n) (\n    input  logic            clk,\n"
         "    input  logic [PASS-1:0] pass,\n"
         "    input  logic [31:0] a, b, c, s0, s1, s2, s3, k0, k1, share,\n    input  logic hit,\n"
         "    output logic [31:0] y, u, v, l\n);\n"

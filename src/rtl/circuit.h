@@ -63,6 +63,7 @@ typedef struct tn_circuit {
     tn_operation_kind kind;
     uint32_t pass;
     tn_pass_form form;
+    uint64_t lanes;                     /* that have it */
     bool greatest;                      /* u is not summed: the greatest is kept */
     uint8_t scalar[TN_CIRCUIT_OUTPUTS]; /* which scalar of the row the output becomes, where it becomes one */
     tn_formula formula;
@@ -92,7 +93,8 @@ extern const tn_scalar_arithmetic tn_hardware_arithmetic;
 void tn_circuit_name(const tn_circuit *circuit, tn_buffer *out);
 
 /* One lane of the vector unit as SystemVerilog: the operators that the passes of a program need, each once, and what
- * each of them takes in each pass. Operators of passes over rows alone exist in the first lane only. */
+ * each of them takes in each pass. An operator exists in the lanes of the passes that need it, one that passes over rows
+ * alone need in the first. */
 
 /* Writes module vector_lane for `count` circuits; a pass's number is its circuit's place. */
 void tn_circuit_lane(const tn_circuit *circuit, uint32_t count, const tn_circuit_latencies *latencies,

@@ -415,7 +415,7 @@ tn_status tn_rtl_list_circuits(tn_rtl_compiler *compilation) {
         if (!pass || find_circuit(engine, pass) < engine->circuits) continue;
         TN_TRY(tn_circuit_make(pass->kind, pass->pass, &design->latencies, &engine->circuit[engine->circuits],
                                compilation->error));
-        engine->circuits++;
+        engine->circuit[engine->circuits++].lanes = pass->lanes;
     }
     return TN_OK;
 }

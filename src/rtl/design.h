@@ -60,6 +60,7 @@ typedef struct tn_rtl_pass {
     bool by_word; /* element by element of operands that lie alike: their words in their order, padding too */
     uint32_t row_indices, row_index[TN_RTL_ROW_INDICES];
     uint64_t columns;     /* of a row */
+    uint64_t lanes;       /* that it takes of the vector unit, the first ones */
     uint64_t first_row;   /* whose scalars the first row has */
     uint64_t first_label; /* of a loss: the row's label and share among the sample's */
     double constant[2];

@@ -203,6 +203,7 @@ OF_PASS(pass_scalar, circuit->scalar[i] & 3)
 OF_PASS(pass_has, tn_circuit_has_scalar(circuit, (int)i))
 OF_PASS(pass_reads, step->pass->reads[i])
 OF_PASS(pass_columns, step->pass->by_word ? engine->design->vector : step->pass->columns)
+OF_PASS(pass_top, step->pass->lanes - 1)
 OF_PASS(pass_first_row, step->pass->first_row)
 OF_PASS(pass_first_label, step->pass->first_label)
 OF_PASS(pass_limited, step->pass->limit_slot != TN_RTL_NONE)
@@ -287,6 +288,7 @@ static void list_fields(const tn_rtl_engine *e, field *list) {
         {"RATED", 1, passes, is_rated},
         {"READS", 1, passes * 3, pass_reads},
         {"COLUMNS_HERE", e->address_bits, passes, pass_columns},
+        {"TOP", tn_rtl_bits_for(e->design->vector), passes, pass_top},
         {"LIMITED", 1, passes, pass_limited},
         {"LIMIT_SLOT", e->sample_bits, passes, pass_limit_slot},
         {"FIRST_ROW", e->row_bits, passes, pass_first_row},
@@ -505,6 +507,7 @@ static void put_passes(const tn_rtl_engine *engine, tn_buffer *out) {
     put_number(out, "SAMPLE_LABELS", design->sample_labels);
     put_number(out, "SAMPLE", engine->sample_bits);
     put_number(out, "LABEL", engine->label_bits);
+    put_number(out, "LANE_BITS", tn_rtl_bits_for(engine->design->vector));
 }
 
 void tn_rtl_host_spaces(tn_buffer *out) {

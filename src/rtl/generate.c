@@ -40,6 +40,9 @@ static tn_status make_program(tn_rtl_step_run *run) {
         TN_TRY(tn_device_operator(r->device, &tn_fp32, (tn_operator)kind, &row, run->error));
         options.latencies.cycles[kind] = row->stages;
     }
+    for (int kind = 0; kind < TN_OPERATION_KINDS; kind++)
+        options.lanes[kind] =
+            tn_workload_vector(run->laying.workload, r->build, (tn_operation_kind)kind).lanes;
     options.update = r->update;
     run->answer->multiply_cycles = options.latencies.cycles[TN_MULTIPLY];
     run->answer->add_cycles = options.latencies.cycles[TN_ADDER];
@@ -84,15 +87,16 @@ static tn_status generate_step_tell_operations(tn_rtl_step_run *run) {
 /* The engine, and beside it the vector unit, as the price counts it with generated operators where the device has them. */
 static tn_status tell_resources(tn_rtl_step_run *run) {
     const tn_rtl_request *r = run->request;
-    bool serves[TN_OPERATION_KINDS] = {false};
+    uint64_t lanes[TN_OPERATION_KINDS] = {0};
     tn_operator_set operators;
     tn_device device = *r->device;
     device.operator_set = TN_OPERATORS_GENERATED;
     tn_rtl_resources used;
     TN_TRY(tn_rtl_resources_count(&run->engine, r->device, &used, run->error));
     TN_TRY(tn_operator_set_load(&device, &tn_fp32, &operators, run->error));
-    for (uint32_t i = 0; i < run->engine.circuits; i++) serves[run->engine.circuit[i].kind] = true;
-    tn_resources unit = tn_vector_unit_resources(r->device, serves, run->program.design.vector, &operators);
+    for (uint32_t i = 0; i < run->engine.circuits; i++)
+        lanes[run->engine.circuit[i].kind] = run->engine.circuit[i].lanes;
+    tn_resources unit = tn_vector_unit_resources(r->device, lanes, &operators);
     used.lut += unit.lut;
     used.ff += unit.ff;
     used.dsp += unit.dsp;

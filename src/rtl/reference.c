@@ -200,7 +200,7 @@ static double *element(const pass_run *run, int which, const uint64_t *row, uint
 static void run_trip(pass_run *run, const uint64_t *row, uint64_t number, uint64_t column, double total[2]) {
     const tn_rtl_pass *pass = run->operation->pass;
     const tn_scalar_arithmetic *arithmetic = run->walk->arithmetic;
-    uint64_t lanes = run->walk->design->vector;
+    uint64_t lanes = run->walk->design->vector, taken = pass->lanes;
     bool rows_alone = run->circuit.form == TN_PASS_PER_ROW, down = run->circuit.form == TN_PASS_ACCUMULATE;
     double neutral = run->circuit.greatest ? -INFINITY : 0, term[2][TN_CIRCUIT_LANES_MOST],
            none[TN_ROW_SCALARS] = {0}, before[TN_ROW_SCALARS];
@@ -210,7 +210,7 @@ static void run_trip(pass_run *run, const uint64_t *row, uint64_t number, uint64
     for (int i = 0; i < TN_ROW_SCALARS; i++) before[i] = scalar[i];
     for (uint64_t n = 0; n < (rows_alone ? 1 : lanes); n++) {
         uint64_t index = column + n;
-        bool inside = index < run->limit, present = index < run->columns;
+        bool inside = n < taken && index < run->limit, present = n < taken && index < run->columns;
         tn_formula_inputs inputs = {
             .k = {(double)(float)pass->constant[0], (double)(float)pass->constant[1]}};
         double out[TN_CIRCUIT_OUTPUTS], *given[3] = {&inputs.a, &inputs.b, &inputs.c};
@@ -247,8 +247,7 @@ static void run_trip(pass_run *run, const uint64_t *row, uint64_t number, uint64
 static void run_row(pass_run *run, const uint64_t *row, uint64_t number) {
     const tn_rtl_pass *pass = run->operation->pass;
     double total[2] = {run->circuit.greatest ? -INFINITY : 0, 0};
-    uint64_t lanes = run->walk->design->vector,
-             columns = run->circuit.form == TN_PASS_PER_ROW ? 1 : run->columns;
+    uint64_t lanes = pass->lanes, columns = run->circuit.form == TN_PASS_PER_ROW ? 1 : run->columns;
     for (uint64_t column = 0; column < columns; column += lanes) run_trip(run, row, number, column, total);
     if (run->circuit.form != TN_PASS_REDUCE) return;
     double *scalar = run->walk->scalars + TN_ROW_SCALARS * (pass->first_row + number);

@@ -201,7 +201,8 @@ tn_status tn_rtl_step_add_pass(maker *builder, const pass_of *rows_pass) {
         if (i < 3) operation.look[i] = views[i]->look;
     }
     operation.pass = pass;
-    operation.column = tn_rtl_step_cut(rows_pass->column, builder->options->vector);
+    operation.column = tn_rtl_step_cut(rows_pass->column, builder->options->lanes[rows_pass->kind]);
+    pass->lanes = rows_pass->by_word ? builder->options->vector : builder->options->lanes[rows_pass->kind];
     TN_TRY(add_operation(builder, &operation));
     if (!rows_pass->result) /* named after what its kernel makes */
         TN_TRY(tn_step_array_name(builder->step, builder->current->writes[0], builder->arena,

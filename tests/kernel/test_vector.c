@@ -14,7 +14,7 @@ static tn_device *device;
 static tn_operator_set operators;
 
 static uint64_t cycles_of(tn_operation_kind kind, uint64_t lanes, uint64_t rows, uint64_t columns) {
-    const tn_vector kernel = {kind, lanes, &operators};
+    const tn_vector kernel = {.kind = kind, .lanes = lanes, .operators = &operators};
     uint64_t cycles;
     assert_int_equal(tn_vector_cycles(&kernel, rows, columns, &cycles, NULL), TN_OK);
     return cycles;
@@ -105,18 +105,18 @@ static void reducing_kernels(void **state) {
  * divide. */
 static void resources(void **state) {
     (void)state;
-    const tn_vector softmax = {TN_OP_SOFTMAX, 4, &operators};
+    const tn_vector softmax = {.kind = TN_OP_SOFTMAX, .lanes = 4, .operators = &operators};
     tn_resources used = tn_vector_resources(device, &softmax);
     assert_int_equal(used.dsp, 4 * 3 + 8 * 2 + 4 * 7);
     assert_int_equal(used.lut, 4 * 78 + 8 * 214 + 4 * 900 + 4 * 66 + 800 + 1500);
     /* One unit for both has what softmax needs, and a layer norm's root a row. */
-    bool serves[TN_OPERATION_KINDS] = {[TN_OP_SOFTMAX] = true, [TN_OP_ADD] = true};
-    tn_resources unit = tn_vector_unit_resources(device, serves, 4, &operators);
+    uint64_t lanes[TN_OPERATION_KINDS] = {[TN_OP_SOFTMAX] = 4, [TN_OP_ADD] = 4};
+    tn_resources unit = tn_vector_unit_resources(device, lanes, &operators);
     assert_memory_equal(&unit, &used, sizeof used);
-    serves[TN_OP_LAYER_NORM] = true;
-    unit = tn_vector_unit_resources(device, serves, 4, &operators);
+    lanes[TN_OP_LAYER_NORM] = 4;
+    unit = tn_vector_unit_resources(device, lanes, &operators);
     assert_true(unit.dsp >= used.dsp && unit.lut >= used.lut + 500);
-    const tn_vector lookup = {TN_OP_LOOKUP, 2, &operators};
+    const tn_vector lookup = {.kind = TN_OP_LOOKUP, .lanes = 2, .operators = &operators};
     used = tn_vector_resources(device, &lookup);
     assert_int_equal(used.dsp, 0);
     assert_true(tn_vector_uses(TN_OP_SOFTMAX, TN_EXPONENTIAL) && !tn_vector_uses(TN_OP_ADD, TN_EXPONENTIAL));
@@ -126,10 +126,43 @@ static void resources(void **state) {
     assert_int_equal(tn_vector_starts(TN_OP_GELU), 1);
 }
 
+/* Kernels of different lanes in one unit: DSP blocks counted operator by operator from the texts of their rows, lanes by
+ * trying them all. */
+static void lanes_by_dsp(void **state) {
+    (void)state;
+    for (uint64_t unit = 1; unit <= 64; unit *= 2)
+        for (uint64_t lane_dsp = 0; lane_dsp <= 48; lane_dsp += 3)
+            for (int kind = TN_OP_LOOKUP; kind < TN_OPERATION_KINDS; kind++) {
+                const uint64_t wanted = tn_vector_lane_dsp((tn_operation_kind)kind, &operators),
+                               taken = tn_vector_lanes((tn_operation_kind)kind, unit, lane_dsp, &operators);
+                const tn_operation_shape shape = tn_operation_rows[kind].shape;
+                uint64_t most = 1;
+                for (uint64_t lanes = 1; lanes <= unit; lanes *= 2)
+                    if (lanes * wanted <= unit * lane_dsp) most = lanes;
+                if (lane_dsp == 0 || shape == TN_SHAPE_ADD || shape == TN_SHAPE_LOOKUP ||
+                    shape == TN_SHAPE_SCATTER || shape == TN_SHAPE_UPDATE)
+                    most = unit;
+                assert_int_equal(taken, most);
+            }
+    /* Of a lane of softmax: a product, a sum in its tree beside one in front, an exponential. */
+    assert_int_equal(tn_vector_lane_dsp(TN_OP_SOFTMAX, &operators), 3 + 2 * 2 + 7);
+    assert_int_equal(tn_vector_lanes(TN_OP_SOFTMAX, 16, 7, &operators), 8);
+    /* Softmax on 8 lanes and additions on 16: 8 products, 16 sums, 8 exponentials. */
+    const uint64_t lanes[TN_OPERATION_KINDS] = {[TN_OP_SOFTMAX] = 8, [TN_OP_ADD] = 16};
+    assert_int_equal(tn_vector_unit_resources(device, lanes, &operators).dsp, 8 * 3 + 16 * 2 + 8 * 7);
+    /* A sum along rows goes through the unit's tree, whatever lanes it takes. */
+    const tn_vector narrow = {.kind = TN_OP_SOFTMAX, .lanes = 4, .operators = &operators, .unit = 16},
+                    four = {.kind = TN_OP_SOFTMAX, .lanes = 4, .operators = &operators};
+    uint64_t here, there;
+    assert_int_equal(tn_vector_cycles(&narrow, 64, 64, &here, NULL), TN_OK);
+    assert_int_equal(tn_vector_cycles(&four, 64, 64, &there, NULL), TN_OK);
+    assert_int_equal(here - there, 2 * (operators.row[TN_ADDER]->stages + operators.row[TN_COMPARE]->stages));
+}
+
 static void overflow(void **state) {
     (void)state;
     for (int kind = TN_OP_LOOKUP; kind < TN_OPERATION_KINDS; kind++) {
-        const tn_vector kernel = {(tn_operation_kind)kind, 1, &operators};
+        const tn_vector kernel = {.kind = (tn_operation_kind)kind, .lanes = 1, .operators = &operators};
         uint64_t cycles;
         assert_int_equal(tn_vector_cycles(&kernel, UINT64_MAX / 2, UINT64_MAX / 2, &cycles, NULL),
                          TN_OVERFLOW);
@@ -153,6 +186,7 @@ int main(void) {
         cmocka_unit_test(elementwise_kernels),
         cmocka_unit_test(reducing_kernels),
         cmocka_unit_test(resources),
+        cmocka_unit_test(lanes_by_dsp),
         cmocka_unit_test(overflow),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -47,7 +47,7 @@ static uint64_t check_laid(tn_workload *workload, const tn_build *build) {
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *operation = &step->operation[i];
         const tn_program *program = step->layer[operation->layer].program;
-        const tn_vector vector = {operation->kind, build->vector, &set};
+        const tn_vector vector = {.kind = operation->kind, .lanes = build->vector, .operators = &set};
         uint64_t elements = tn_laid_update_elements(plan->laid, &plan->map, operation, build->vector),
                  vector_cycles;
         sum += workload->cycles[i];

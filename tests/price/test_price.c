@@ -44,7 +44,7 @@ static void sequential_sum(void **state) {
                 const tn_operation *operation = &step->operation[i];
                 const tn_product_size size = {operation->batch, operation->rows, operation->reduction,
                                               operation->columns};
-                const tn_vector vector = {operation->kind, build.vector, &set};
+                const tn_vector vector = {.kind = operation->kind, .lanes = build.vector, .operators = &set};
                 tn_matmul_time time = {0};
                 if (operation->kind == TN_OP_PRODUCT)
                     assert_int_equal(tn_matmul_cycles(&kernel, &size, &time, NULL), TN_OK);

@@ -26,6 +26,7 @@ typedef struct {
     char model[12], layer[20]; /* "": the whole step */
     uint64_t rows, columns, reduction, vector;
     tn_array_split split;
+    uint64_t lane_dsp;
 } priced_case;
 
 typedef struct {
@@ -54,6 +55,7 @@ static void price(const priced_case *sample, const char *model, priced *fixture)
     fixture->build.reduction = sample->reduction;
     fixture->build.vector = sample->vector;
     fixture->build.split = (uint32_t)sample->split;
+    fixture->build.lane_dsp = sample->lane_dsp;
     assert_int_equal(tn_workload_prepare(&fixture->step, fixture->device, &arena, &fixture->workload, NULL),
                      TN_OK);
     assert_int_equal(tn_workload_plan(fixture->workload, &fixture->build, &plan, NULL), TN_OK);
@@ -109,11 +111,11 @@ static void check(const priced_case *sample, const char *model) {
 static void layers(void **state) {
     (void)state;
     static const priced_case cases[] = {
-        {"atis-2enc", "encoder1.query", 4, 4, 4, 4, TN_SPLIT_RESHAPE},
-        {"atis-2enc", "encoder2.narrow", 8, 4, 8, 4, TN_SPLIT_RESHAPE},
-        {"atis-2enc", "encoder1.value", 4, 4, 4, 4, TN_SPLIT_BANKS},
-        {"atis-2enc", "encoder1.output", 4, 4, 2, 4, TN_SPLIT_AUTO},
-        {"atis-2enc", "encoder2.widen", 2, 2, 4, 4, TN_SPLIT_PARTITION},
+        {"atis-2enc", "encoder1.query", 4, 4, 4, 4, TN_SPLIT_RESHAPE, 0},
+        {"atis-2enc", "encoder2.narrow", 8, 4, 8, 4, TN_SPLIT_RESHAPE, 0},
+        {"atis-2enc", "encoder1.value", 4, 4, 4, 4, TN_SPLIT_BANKS, 0},
+        {"atis-2enc", "encoder1.output", 4, 4, 2, 4, TN_SPLIT_AUTO, 0},
+        {"atis-2enc", "encoder2.widen", 2, 2, 4, 4, TN_SPLIT_PARTITION, 0},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) check(&cases[c], cases[c].model);
 }
@@ -122,20 +124,23 @@ static void layers(void **state) {
 static void steps(void **state) {
     (void)state;
     static const priced_case cases[] = {
-        {"tiny-tt", "", 4, 4, 4, 4, TN_SPLIT_RESHAPE},
-        {"tiny-tt", "", 2, 2, 1, 2, TN_SPLIT_RESHAPE},
-        {"tiny-tt", "", 2, 4, 2, 8, TN_SPLIT_AUTO},
-        {"tiny-ttm", "", 4, 4, 4, 4, TN_SPLIT_RESHAPE},
-        {"tiny-ttm", "", 8, 2, 4, 2, TN_SPLIT_RESHAPE},
-        {"tiny-dense", "", 4, 4, 2, 16, TN_SPLIT_RESHAPE},
-        {"tiny-tt", "", 4, 4, 4, 4, TN_SPLIT_PARTITION},
-        {"tiny-tt", "", 4, 4, 4, 4, TN_SPLIT_BANKS},
-        {"tiny-tt", "", 2, 4, 2, 8, TN_SPLIT_BANKS},
-        {"tiny-ttm", "", 8, 2, 4, 2, TN_SPLIT_PARTITION},
-        {"tiny-ttm", "", 4, 4, 4, 4, TN_SPLIT_BANKS},
-        {"tiny-dense", "", 16, 8, 16, 16, TN_SPLIT_PARTITION},
-        {"tiny-dense", "", 16, 8, 16, 16, TN_SPLIT_AUTO},
-        {"tiny-ttm", "", 16, 8, 16, 16, TN_SPLIT_AUTO},
+        {"tiny-tt", "", 4, 4, 4, 4, TN_SPLIT_RESHAPE, 0},
+        {"tiny-tt", "", 2, 2, 1, 2, TN_SPLIT_RESHAPE, 0},
+        {"tiny-tt", "", 2, 4, 2, 8, TN_SPLIT_AUTO, 0},
+        {"tiny-ttm", "", 4, 4, 4, 4, TN_SPLIT_RESHAPE, 0},
+        {"tiny-ttm", "", 8, 2, 4, 2, TN_SPLIT_RESHAPE, 0},
+        {"tiny-dense", "", 4, 4, 2, 16, TN_SPLIT_RESHAPE, 0},
+        {"tiny-tt", "", 4, 4, 4, 4, TN_SPLIT_PARTITION, 0},
+        {"tiny-tt", "", 4, 4, 4, 4, TN_SPLIT_BANKS, 0},
+        {"tiny-tt", "", 2, 4, 2, 8, TN_SPLIT_BANKS, 0},
+        {"tiny-ttm", "", 8, 2, 4, 2, TN_SPLIT_PARTITION, 0},
+        {"tiny-ttm", "", 4, 4, 4, 4, TN_SPLIT_BANKS, 0},
+        {"tiny-dense", "", 16, 8, 16, 16, TN_SPLIT_PARTITION, 0},
+        {"tiny-dense", "", 16, 8, 16, 16, TN_SPLIT_AUTO, 0},
+        {"tiny-ttm", "", 16, 8, 16, 16, TN_SPLIT_AUTO, 0},
+        {"tiny-ttm", "", 4, 4, 4, 16, TN_SPLIT_BANKS, 6},
+        {"tiny-tt", "", 2, 4, 2, 8, TN_SPLIT_RESHAPE, 3},
+        {"tiny-dense", "", 4, 4, 2, 16, TN_SPLIT_PARTITION, 12},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char model[2048];
@@ -150,11 +155,11 @@ static void steps(void **state) {
 
 static void kernels(void **state) {
     (void)state;
-    static const priced_case cases[] = {{"kernels", "", 2, 2, 1, 4, TN_SPLIT_RESHAPE},
-                                        {"kernels", "", 4, 8, 2, 16, TN_SPLIT_RESHAPE}};
+    static const priced_case cases[] = {{"kernels", "", 2, 2, 1, 4, TN_SPLIT_RESHAPE, 0},
+                                        {"kernels", "", 4, 8, 2, 16, TN_SPLIT_RESHAPE, 0}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         check(&cases[c], test_source("tests/rtl/data/kernels.yaml"));
-    const priced_case gated = {"gated", "", 2, 2, 1, 4, TN_SPLIT_RESHAPE};
+    const priced_case gated = {"gated", "", 2, 2, 1, 4, TN_SPLIT_RESHAPE, 0};
     check(&gated, test_source("tests/rtl/data/gated.yaml"));
 }
 

@@ -389,6 +389,7 @@ static const struct {
     {"reduction", {"1", "2", "3", "4", "6", "8"}},
     {"vector", {"1", "2", "3", "4", "6", "8", "16"}},
     {"array", {"lanes", "systolic"}},
+    {"lane_dsp", {"0", "3", "6", "12", "24"}},
     {"vector_units", {"auto", "own", "shared"}},
     {"fusion", {"none", "additions", "write-back"}},
     {"kernels", {"1", "2", "3", "5"}},

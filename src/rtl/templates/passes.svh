@@ -134,7 +134,7 @@
                 .GREATEST(GREATEST)) unit (
       .clk, .reset, .clear(load), .pass(d[F_PASS+:PASS]), .depth(d[F_DEPTH+:DEPTH]), .streams, .of_rows(d[F_OF_ROWS]),
       .sums(d[F_SUMS]), .by_column(d[F_BY_COLUMN]), .greatest(d[F_GREATEST]), .scalar(d[F_SCALAR+:8]),
-      .has(d[F_HAS+:4]), .k0(d[F_RATED] ? rate : d[F_K+:32]), .k1(d[F_K+32+:32]), .limit,
+      .has(d[F_HAS+:4]), .k0(d[F_RATED] ? rate : d[F_K+:32]), .k1(d[F_K+32+:32]), .limit, .top(d[F_TOP+:LANE_BITS]),
       .valid(trip_valid), .first(trip_first), .last(trip_last), .slot(trip_slot), .column(trip_column), .row(trip_row),
       .a(left_lane[VECTOR*32-1:0]), .b(right_lane[VECTOR*32-1:0]), .c(extra_lane), .s(scalars),
       .label(label[ADDRESS-1:0]), .share(label[63:32]), .goes(trip_goes),

@@ -3,7 +3,8 @@
 // through: y goes out as a stream or, of a pass over rows, into the row's scalars; u and v are summed over the row into
 // scalars or down the columns; l of the column that is the row's label becomes a scalar.
 //
-// Columns from `limit` on are no part of a row: y is 0 there and sums go without them.
+// Columns from `limit` on are no part of a row: y is 0 there and sums go without them. So are lanes behind `top`, which do
+// not have the pass's operators.
 module vector_unit #(
     parameter int LANES = 4,
     parameter int PASS = 4,      // bits of a pass's number
@@ -16,6 +17,7 @@ module vector_unit #(
     parameter int COLUMN = 16,   // bits of a column's number
     parameter int ROW = 16,      // bits of the address of a row's scalars
     parameter int GOES = 1,
+    parameter int WIDTH = LANES > 1 ? $clog2(LANES) : 1,
     parameter bit SUMS = 1,      // the program has sums, second sums, the greatest of a row
     parameter bit SECOND = 1,
     parameter bit GREATEST = 1
@@ -36,6 +38,7 @@ module vector_unit #(
     input  logic [        31:0] k0,
     input  logic [        31:0] k1,
     input  logic [  COLUMN-1:0] limit,
+    input  logic [   WIDTH-1:0] top,        // the last lane that the pass has
     // a trip
     input  logic                valid,
     input  logic                first,
@@ -65,9 +68,9 @@ module vector_unit #(
   generate
     for (genvar n = 0; n < LANES; n++) begin : g_lane
       wire [COLUMN-1:0] here = column + COLUMN'(n);
-      assign counted[n] = here < limit;
+      assign counted[n] = here < limit && (WIDTH)'(n) <= top;
       assign hit[n] = here == label;
-      vector_lane #(.FIRST(n == 0), .PASS(PASS)) lane (
+      vector_lane #(.NUMBER(n), .PASS(PASS)) lane (
           .clk, .pass, .a(a[n*32+:32]), .b(b[n*32+:32]), .c(c[n*32+:32]), .s0(s[31:0]), .s1(s[63:32]), .s2(s[95:64]),
           .s3(s[127:96]), .k0, .k1, .share, .hit(hit[n]), .y(y[n*32+:32]), .u(u[n*32+:32]), .v(v[n*32+:32]),
           .l(l[n*32+:32]));

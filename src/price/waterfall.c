@@ -1,4 +1,4 @@
-#include "design/waterfall.h"
+#include "price/waterfall.h"
 
 #include "base/checked.h"
 #include "kernel/vector.h"
@@ -27,7 +27,7 @@ static const struct {
                         "weights.NAME.flow, weights.NAME.folding, build.reduction, build.fusion"},
     [TN_FALL_SLICES] = {"slices of gradients, zeroed and added token by token",
                         "weights.NAME.format, build.vector"},
-    [TN_FALL_VECTOR] = {"elements of the vector unit", "build.vector, build.fusion"},
+    [TN_FALL_VECTOR] = {"elements of the vector unit", "build.vector, build.lane_dsp, build.fusion"},
     [TN_FALL_VECTOR_SUMS] = {"its sums that wait for an adder", "build.vector, build.fusion"},
     [TN_FALL_VECTOR_LAYOUTS] = {"its issues that layouts add", "build.split, build.vector"},
     [TN_FALL_VECTOR_DRAINS] = {"its passes that start and drain", "build.fusion, batch"},
@@ -124,8 +124,8 @@ static tn_status count_vector(teller *telling, const tn_work *work, const tn_lai
     if (kind == TN_OP_SCATTER && time->passes > 0) /* as laid: added row by row, or copied at once */
         kind = tn_moves_by_row(telling->workload->step, work->operation) ? TN_OP_ADD : TN_OP_LOOKUP;
     const tn_pass *pass = tn_operation_passes(kind);
-    const tn_vector kernel = {kind, telling->build->vector, &telling->workload->vector_operators};
-    const uint64_t lanes = telling->build->vector, all = tn_vector_starts(kernel.kind),
+    const tn_vector kernel = tn_workload_vector(telling->workload, telling->build, kind);
+    const uint64_t lanes = kernel.lanes, all = tn_vector_starts(kernel.kind),
                    start = telling->workload->device->control.vector_cycles;
     tn_vector_blocks blocks = {work->size.rows, work->size.columns, {1, 1}, {1, 1}};
     uint64_t elements = 0, waited = 0, drained = 0;

@@ -8,8 +8,8 @@
  * then what moves between memories takes, and over all operations what runs side by side. A part is the sum over the
  * operations of one count less the one before.
  */
-#ifndef TN_DESIGN_WATERFALL_H
-#define TN_DESIGN_WATERFALL_H
+#ifndef TN_PRICE_WATERFALL_H
+#define TN_PRICE_WATERFALL_H
 
 #include "base/error.h"
 #include "base/memory.h"
