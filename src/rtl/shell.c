@@ -8,18 +8,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char *const shell_templates[] = {"shell.sv",
-                                              "fifo.sv",
-                                              "shell.mk",
-                                              "host/host.c",
-                                              "host/device.h",
-                                              "host/device_simulator.cpp",
-                                              "host/device_xrt.c",
-                                              "vitis/kernel.xml",
-                                              "vitis/package.tcl",
-                                              "vitis/synthesise.tcl",
-                                              "vitis/pblocks.tcl",
-                                              NULL};
+static const char *const shell_templates[] = {"shell.sv",          "fifo.sv",
+                                              "shell.mk",          "host/host.c",
+                                              "host/device.h",     "host/device_simulator.cpp",
+                                              "host/device_xrt.c", "vitis/kernel.xml",
+                                              "vitis/package.tcl", "vitis/synthesise.tcl",
+                                              "vitis/pblocks.tcl", NULL};
 
 /* Cards as the vendor's tools call them: part with speed grade, platform, the memory that the kernel's buffers lie in. */
 typedef struct {
@@ -35,7 +29,8 @@ tn_status tn_rtl_shell_check(const tn_rtl_request *request, tn_error *error) {
     if (request->layer)
         return tn_fail(error, TN_INPUT, "--shell trains a whole step; leave --layer %s out", request->layer);
     if (tn_model_is_inference(request->model))
-        return tn_fail(error, TN_INPUT, "--shell trains; phase: inference has no loss that a host could read");
+        return tn_fail(error, TN_INPUT,
+                       "--shell trains; phase: inference has no loss that a host could read");
     return TN_OK;
 }
 
@@ -68,13 +63,14 @@ static const card *card_of(const tn_device *device) {
 
 static void put_settings(const tn_device *device, bool one_region, tn_buffer *out) {
     const card *known = card_of(device);
-    tn_buffer_format(out,
-                     "# What the other scripts take of this design and device. Never run by the vendor's tools.\n"
-                     "set part {%s}\nset period_ns %.4f\nset one_region %d\n",
-                     known          ? known->part
-                     : device->part ? device->part
-                                    : "",
-                     1000 / device->clock_MHz, one_region);
+    tn_buffer_format(
+        out,
+        "# What the other scripts take of this design and device. Never run by the vendor's tools.\n"
+        "set part {%s}\nset period_ns %.4f\nset one_region %d\n",
+        known          ? known->part
+        : device->part ? device->part
+                       : "",
+        1000 / device->clock_MHz, one_region);
 }
 
 static void put_constraints(const tn_device *device, tn_buffer *out) {

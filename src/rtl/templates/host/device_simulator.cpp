@@ -28,7 +28,7 @@ constexpr uint64_t RECORDS_AT = 0x4000000000, ANSWERS_AT = 0x4800000000;
 struct Burst {
     uint64_t address;
     unsigned beats, at = 0;
-    uint64_t ready;  // the cycle from which it is answered
+    uint64_t ready; // the cycle from which it is answered
     bool fails;
 };
 
@@ -37,7 +37,8 @@ struct Held {
     bool waits = false;
     std::string offered;
     const char *name;
-    explicit Held(const char *channel) : name(channel) {}
+    explicit Held(const char *channel) : name(channel) {
+    }
     void look(bool valid, bool ready, const void *data, size_t bytes) {
         const std::string now(static_cast<const char *>(data), bytes);
         if (waits && (!valid || now != offered)) {
@@ -49,7 +50,7 @@ struct Held {
     }
 };
 
-}  // namespace
+} // namespace
 
 struct tenfold_device {
     VerilatedContext context;
@@ -59,8 +60,8 @@ struct tenfold_device {
     std::string fail;
     std::vector<uint8_t> records, answers;
     std::vector<bool> written;
-    std::deque<Burst> reads, writes;   // asked for, not yet answered
-    std::deque<uint64_t> responses;    // cycles from which a write's response may come
+    std::deque<Burst> reads, writes; // asked for, not yet answered
+    std::deque<uint64_t> responses;  // cycles from which a write's response may come
     std::deque<bool> response_fails;
     Held read_address{"AR"}, write_address{"AW"}, write_data{"W"};
     bool read_offered = false, response_offered = false;
@@ -71,8 +72,12 @@ struct tenfold_device {
         z = (z ^ z >> 27) * 0x94d049bb133111eb;
         return z ^ z >> 31;
     }
-    bool goes() { return draw() % 100 >= stall; }
-    uint64_t later() { return cycle + (stall ? draw() % (2 * stall) : 0); }
+    bool goes() {
+        return draw() % 100 >= stall;
+    }
+    uint64_t later() {
+        return cycle + (stall ? draw() % (2 * stall) : 0);
+    }
 
     [[noreturn]] void wrong(const char *what, uint64_t value) {
         fprintf(stderr, "bus: %s (%" PRIx64 ")\n", what, value);
@@ -147,11 +152,13 @@ struct tenfold_device {
         }
         if (s.m_axi_gmem_wvalid && s.m_axi_gmem_wready) take_beat(beat);
         if (s.m_axi_gmem_arvalid && s.m_axi_gmem_arready) {
-            check_burst(s.m_axi_gmem_araddr, s.m_axi_gmem_arlen + 1u, s.m_axi_gmem_arsize, s.m_axi_gmem_arburst);
+            check_burst(s.m_axi_gmem_araddr, s.m_axi_gmem_arlen + 1u, s.m_axi_gmem_arsize,
+                        s.m_axi_gmem_arburst);
             reads.push_back({s.m_axi_gmem_araddr, s.m_axi_gmem_arlen + 1u, 0, later(), fails_now("read")});
         }
         if (s.m_axi_gmem_awvalid && s.m_axi_gmem_awready) {
-            check_burst(s.m_axi_gmem_awaddr, s.m_axi_gmem_awlen + 1u, s.m_axi_gmem_awsize, s.m_axi_gmem_awburst);
+            check_burst(s.m_axi_gmem_awaddr, s.m_axi_gmem_awlen + 1u, s.m_axi_gmem_awsize,
+                        s.m_axi_gmem_awburst);
             writes.push_back({s.m_axi_gmem_awaddr, s.m_axi_gmem_awlen + 1u, 0, 0, fails_now("write")});
         }
     }
@@ -168,7 +175,8 @@ struct tenfold_device {
             *byte = static_cast<uint8_t>(beat[i / 4] >> i % 4 * 8);
         }
         burst.at++;
-        if ((burst.at == burst.beats) != (beat[5] != 0)) wrong("WLAST is not with the last beat", burst.address);
+        if ((burst.at == burst.beats) != (beat[5] != 0))
+            wrong("WLAST is not with the last beat", burst.address);
         if (burst.at < burst.beats) return;
         responses.push_back(later());
         response_fails.push_back(burst.fails);
@@ -266,11 +274,16 @@ struct tenfold_device {
 };
 
 static bool take_key(tenfold_device *device, const std::string &key, const std::string &value) {
-    if (key == "seed") device->state = strtoull(value.c_str(), nullptr, 10);
-    else if (key == "stall") device->stall = static_cast<unsigned>(atoi(value.c_str()));
-    else if (key == "break") device->broken = strtoull(value.c_str(), nullptr, 10);
-    else if (key == "fail") device->fail = value;
-    else return false;
+    if (key == "seed")
+        device->state = strtoull(value.c_str(), nullptr, 10);
+    else if (key == "stall")
+        device->stall = static_cast<unsigned>(atoi(value.c_str()));
+    else if (key == "break")
+        device->broken = strtoull(value.c_str(), nullptr, 10);
+    else if (key == "fail")
+        device->fail = value;
+    else
+        return false;
     return true;
 }
 
@@ -279,8 +292,8 @@ tenfold_device *tenfold_device_open(const char *where) {
     std::string rest = where;
     while (!rest.empty()) {
         const size_t comma = rest.find(','), equals = rest.find('=');
-        if (equals == std::string::npos || !take_key(device.get(), rest.substr(0, equals),
-                                                     rest.substr(equals + 1, comma - equals - 1))) {
+        if (equals == std::string::npos ||
+            !take_key(device.get(), rest.substr(0, equals), rest.substr(equals + 1, comma - equals - 1))) {
             fprintf(stderr, "host: -d %s: %s is none of seed=, stall=, break=, fail=\n", where, rest.c_str());
             return nullptr;
         }
@@ -294,8 +307,8 @@ tenfold_device *tenfold_device_open(const char *where) {
     return device.release();
 }
 
-int tenfold_device_run(tenfold_device *device, const tenfold_record *record, uint32_t records, uint32_t *answer,
-                       uint32_t answers, tenfold_told *told) {
+int tenfold_device_run(tenfold_device *device, const tenfold_record *record, uint32_t records,
+                       uint32_t *answer, uint32_t answers, tenfold_told *told) {
     const auto *bytes = reinterpret_cast<const uint8_t *>(record);
     device->records.assign(bytes, bytes + size_t{records} * sizeof *record);
     if (device->fails_now("record")) device->records[device->records.size() - 4] = 9;

@@ -81,10 +81,12 @@ static size_t whole_pages(size_t bytes) {
 
 int tenfold_device_run(tenfold_device *device, const tenfold_record *record, uint32_t records,
                        uint32_t *answer, uint32_t answers, tenfold_told *told) {
-    xrtBufferHandle to = xrtBOAlloc(device->card, whole_pages((size_t)records * sizeof *record),
-                                    XRT_BO_FLAGS_NONE, (xrtMemoryGroup)xrtKernelArgGroupId(device->kernel, 0));
-    xrtBufferHandle from = xrtBOAlloc(device->card, whole_pages((size_t)answers * sizeof *answer),
-                                      XRT_BO_FLAGS_NONE, (xrtMemoryGroup)xrtKernelArgGroupId(device->kernel, 1));
+    xrtBufferHandle to =
+        xrtBOAlloc(device->card, whole_pages((size_t)records * sizeof *record), XRT_BO_FLAGS_NONE,
+                   (xrtMemoryGroup)xrtKernelArgGroupId(device->kernel, 0));
+    xrtBufferHandle from =
+        xrtBOAlloc(device->card, whole_pages((size_t)answers * sizeof *answer), XRT_BO_FLAGS_NONE,
+                   (xrtMemoryGroup)xrtKernelArgGroupId(device->kernel, 1));
     const int failed = run_job(device, to, from, record, records, answer, answers, told);
     if (to) xrtBOFree(to);
     if (from) xrtBOFree(from);

@@ -235,7 +235,8 @@ static void put_halves(session *job, uint32_t memory, uint32_t buffer, uint32_t 
 }
 
 /* Of a row of a loss: its label, negative where it has none, and its share of the loss. */
-static int32_t label_and_share(const example *sentence, const tenfold_loss *loss, uint32_t row, float *share) {
+static int32_t label_and_share(const example *sentence, const tenfold_loss *loss, uint32_t row,
+                               float *share) {
     const int32_t label = label_of(sentence, loss, row);
     double labels = 0;
     for (uint32_t other = 0; other < loss->rows; other++) labels += label_of(sentence, loss, other) >= 0;

@@ -9,7 +9,9 @@ foreach source [glob -directory $folder *.sv] {
   if {[file tail $source] ne "testbench.sv"} { lappend sources $source }
 }
 add_files -norecurse $sources
-add_files -norecurse [glob -directory $folder *.svh]
+foreach header [glob -directory $folder *.svh] {
+  if {[file tail $header] ne "testbench.svh"} { add_files -norecurse $header }
+}
 set_property file_type {Verilog Header} [get_files *.svh]
 foreach table {program.hex exponential.hex logarithm.hex} {
   add_files -norecurse [file join $folder $table]
