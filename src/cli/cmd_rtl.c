@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "learn/dataset.h"
 #include "rtl/generate.h"
 #include "train/settings.h"
 
@@ -11,9 +12,9 @@
 
 typedef struct request {
     tn_common common;
-    const char *point, *device, *layer, *folder;
+    const char *point, *device, *layer, *folder, *data;
     uint64_t seed, steps;
-    bool update, simulate, synthesise;
+    bool update, simulate, synthesise, shell;
     tn_option_list set;
 } request;
 
@@ -120,11 +121,34 @@ static tn_status write_report(const request *asked, const tn_rtl_answer *answer,
     return status;
 }
 
+/* The first sentences for training, from the first one again where there are fewer than steps; unknown words stay known. */
+static tn_status read_examples(const request *asked, const tn_model *model, const tn_train_settings *settings,
+                               tn_arena *arena, const tn_example **examples, tn_error *error) {
+    tn_dataset data;
+    tn_trainer *trainer;
+    tn_example *example;
+    *examples = NULL;
+    if (!asked->data) return TN_OK;
+    if (asked->layer)
+        return tn_fail(error, TN_INPUT, "--data: a layer alone runs on drawn operands; leave it out");
+    TN_TRY(tn_dataset_load(asked->data, tn_model_sequence(model), arena, &data, error));
+    TN_TRY(tn_trainer_new(model, settings, TN_FLOAT32, &trainer, error));
+    tn_status status = tn_dataset_check(&data, trainer, error);
+    tn_trainer_free(trainer);
+    TN_TRY(status);
+    if (data.train.count == 0) return tn_fail(error, TN_INPUT, "--data %s: no sentence", asked->data);
+    TN_TRY(TN_NEW(arena, asked->steps, &example, error));
+    for (uint64_t i = 0; i < asked->steps; i++) example[i] = data.train.example[i % data.train.count];
+    *examples = example;
+    return TN_OK;
+}
+
 static tn_status generate(const request *asked, tn_target *target, tn_program_cache *cache, tn_arena *arena,
                           tn_rtl_answer *answer, tn_error *error) {
     tn_step step;
     tn_train_settings settings;
     tn_watch watch;
+    const tn_example *example;
     if (!asked->layer && tn_step_sorts(target->design.model) > 1)
         return tn_fail(error, TN_INPUT,
                        "the step is the mean of %u sorts of step; hardware runs one program, so leave "
@@ -134,6 +158,7 @@ static tn_status generate(const request *asked, tn_target *target, tn_program_ca
         return tn_fail(error, TN_INPUT, "--update: phase: inference updates nothing; leave it out");
     TN_TRY(tn_train_settings_decode(tn_model_training(target->design.model), arena, &settings, error));
     TN_TRY(tn_step_build(target->design.model, cache, arena, &step, error));
+    TN_TRY(read_examples(asked, target->design.model, &settings, arena, &example, error));
     const tn_rtl_request wanted = {.step = &step,
                                    .device = target->design.device,
                                    .build = &target->design.build,
@@ -143,11 +168,13 @@ static tn_status generate(const request *asked, tn_target *target, tn_program_ca
                                    .update = asked->update,
                                    .simulate = asked->simulate,
                                    .synthesise = asked->synthesise,
+                                   .shell = asked->shell,
                                    .rate = settings.learning_rate,
                                    .progress = &watch.progress,
                                    .model = target->design.model,
                                    .settings = &settings,
-                                   .steps = (uint32_t)asked->steps};
+                                   .steps = (uint32_t)asked->steps,
+                                   .example = example};
     tn_watch_begin(&watch, "cycles", asked->common.quiet || !asked->simulate);
     tn_status status = tn_rtl_generate(&wanted, arena, answer, error);
     tn_watch_end(&watch);
@@ -190,7 +217,11 @@ static const tn_option options[] = {
     {"--update", TN_INTO(request, update), NULL, "with SGD of every core behind the gradients"},
     {"--simulate", TN_INTO(request, simulate), NULL, "run it in Verilator on drawn operands"},
     {"--synthesise", TN_INTO(request, synthesise), NULL, "count resources by Yosys (minutes)"},
+    {"--shell", TN_INTO(request, shell), NULL,
+     "of a whole model: a bus around it, a host program and scripts for Vivado and Vitis"},
     {"--steps", TN_INTO(request, steps), "N", "of a whole model: so many steps, each on a drawn example (1)"},
+    {"--data", TN_INTO(request, data), "FOLDER",
+     "their examples: the first ones of its sentences for training, as tenfold train reads them"},
     {"--seed", TN_INTO(request, seed), "S", "of the operands (1)"},
     {"-o", TN_INTO(request, folder), "OUT", "folder of sources, program, memory images and testbench"},
 };

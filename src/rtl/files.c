@@ -305,3 +305,9 @@ tn_status tn_rtl_files_write(const tn_rtl_engine *engine, const tn_rtl_image *be
     tn_arena_free(&arena);
     return status;
 }
+
+tn_status tn_rtl_templates_copy(const char *const *list, const char *folder, tn_arena *arena,
+                                tn_error *error) {
+    const writer output = {folder, arena, error};
+    return copy_templates(&output, list);
+}

@@ -24,4 +24,8 @@ tn_status tn_rtl_vector_files_read(const tn_rtl_engine *engine, const char *fold
 tn_status tn_rtl_files_write(const tn_rtl_engine *engine, const tn_rtl_image *begin, const tn_rtl_image *end,
                              uint32_t runs, const char *folder, tn_error *error);
 
+/* Copies templates, by their paths in src/rtl/templates, into the folder; NULL ends the list. */
+tn_status tn_rtl_templates_copy(const char *const *list, const char *folder, tn_arena *arena,
+                                tn_error *error);
+
 #endif

@@ -10,6 +10,7 @@
 #include "rtl/reference.h"
 #include "rtl/request.h"
 #include "rtl/resources.h"
+#include "rtl/shell.h"
 #include "rtl/step_run.h"
 #include "run/trial.h"
 #include "step/fusion.h"
@@ -85,7 +86,7 @@ static tn_status generate_step_tell_operations(tn_rtl_step_run *run) {
 }
 
 /* The engine, and beside it the vector unit, as the price counts it with generated operators where the device has them. */
-static tn_status tell_resources(tn_rtl_step_run *run) {
+static tn_status tell_resources(tn_rtl_step_run *run, tn_rtl_resources *count) {
     const tn_rtl_request *r = run->request;
     uint64_t lanes[TN_OPERATION_KINDS] = {0};
     tn_operator_set operators;
@@ -101,6 +102,7 @@ static tn_status tell_resources(tn_rtl_step_run *run) {
     used.ff += unit.ff;
     used.dsp += unit.dsp;
     tn_rtl_tell_resources(run->answer, &used, false);
+    *count = used;
     return TN_OK;
 }
 
@@ -144,17 +146,19 @@ static tn_status generate_step_find_layer(tn_rtl_step_run *run) {
 
 static tn_status generate_step_run(tn_rtl_step_run *run) {
     const tn_rtl_request *r = run->request;
+    tn_rtl_resources used;
     TN_TRY(generate_step_find_layer(run));
     TN_TRY(hand_over(run));
     TN_TRY(make_program(run));
     if (run->program.design.operations == 0)
         return tn_fail(run->error, TN_INPUT, "--layer %s has no operations of its own", r->layer);
     TN_TRY(generate_step_tell_operations(run));
-    TN_TRY(tell_resources(run));
+    TN_TRY(tell_resources(run, &used));
     TN_TRY(tn_rtl_run_samples(run));
     TN_TRY(tn_rtl_run_start(run));
     TN_TRY(tn_rtl_run_expect(run));
     TN_TRY(tn_rtl_run_write(run));
+    if (r->shell) TN_TRY(tn_rtl_shell_write(run, &used));
     if (r->simulate) {
         tn_rtl_simulation simulation;
         TN_TRY(simulate(r, &run->engine, run->arena, run->answer, &simulation, run->error));
@@ -440,6 +444,7 @@ static tn_status check(const tn_rtl_request *request, uint32_t layer, tn_arena *
 tn_status tn_rtl_generate(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,
                           tn_error *error) {
     const uint32_t layer = layer_of(request);
+    if (request->shell) TN_TRY(tn_rtl_shell_check(request, error));
     TN_TRY(check(request, layer, arena, error));
     /* A linear layer alone has layouts of its own, searched for it. */
     if (layer == UINT32_MAX || request->step->layer[layer].family != TN_LAYER_LINEAR)

@@ -21,6 +21,7 @@ typedef struct tn_rtl_request {
     const char *folder; /* where it goes */
     uint64_t seed;      /* of the operands */
     bool update, simulate, synthesise;
+    bool shell; /* with a bus around it, a host program and the vendor's scripts */
     double rate;
     const tn_progress *progress; /* of the simulation, in cycles */
     /* Of a whole step and of layers that are not linear: */

@@ -347,6 +347,7 @@ tn_status tn_rtl_run_write(tn_rtl_step_run *run) {
     const char *folder = run->request->folder;
     TN_TRY(tn_folder_make(folder, run->error));
     TN_TRY(write_arrays(run, "operands", true, run->begin));
+    if (run->request->shell) TN_TRY(write_arrays(run, "expected", false, run->values));
     TN_TRY(tn_rtl_files_write(&run->engine, &run->first, &run->last, run->runs, folder, run->error));
     if (run->engine.circuits == 0) return TN_OK;
     TN_TRY(write_map(run, "map.json", tn_rtl_map_json));
