@@ -252,7 +252,7 @@ static void constraints_may_ask_for_more(void **state) {
         tn_decomposed found;
         tn_error error = {0};
         snprintf(text, sizeof text,
-                 "kind: space\nname: more\nmodel: model.yaml\ndevice: zcu102\n"
+                 "kind: space\nname: more\nmodel: model.yaml\ndevice: zcu104\n"
                  "set: [build.layouts=ideal, build.buffers=separate, build.group=1]\n"
                  "objectives: [cycles_per_step, bram18]\nconstraints: ['%s']\nchoices:\n"
                  "  weights.square.rank: [1, 2, 3]\n  build.kernels: [1, 2]\n",
