@@ -196,8 +196,7 @@ static const tn_field device_fields[] = {
     TN_KEY(MAPPING, tn_device, control, "what kernels take besides operators", .sub = &control_schema),
     TN_KEY(CHOICE, tn_device, operator_set,
            "operators that kernels are made of; what the set has not at the clock is taken from hls",
-           TN_DEFAULT("generated"),
-           TN_ONE_OF(set_names)),
+           TN_DEFAULT("generated"), TN_ONE_OF(set_names)),
     TN_KEY(TABLE, tn_device, multiplexers,
            "LUTs of multiplexers by their inputs; without any, a third of a LUT a bit and further input",
            .sub = &multiplexer_schema),
@@ -605,6 +604,12 @@ static uint32_t set_of(const tn_device *device, const char *precision, tn_operat
             rows[i].operator_kind == kind && meets_clock(&rows[i], device))
             return device->operator_set;
     return TN_OPERATORS_HLS;
+}
+
+bool tn_device_is_generated(const tn_device *device) {
+    return device->operator_set == TN_OPERATORS_GENERATED &&
+           set_of(device, "fp32", TN_MULTIPLY) == TN_OPERATORS_GENERATED &&
+           set_of(device, "fp32", TN_ADDER) == TN_OPERATORS_GENERATED;
 }
 
 bool tn_device_has_operator(const tn_device *device, const tn_number_format *format, tn_operator kind) {

@@ -22,9 +22,12 @@ static tn_device *device;
 
 static void explanation_adds_up(void **state) {
     (void)state;
-    tn_workload *workload = test_prepare(test_step_trains(4, 12, &arena), device, &arena);
+    tn_device *generated; /* whose deep memories have multiplexers between rows of blocks */
+    assert_int_equal(tn_device_load("u50", NULL, 0, &arena, &generated, NULL), TN_OK);
+    const tn_step *step = test_step_trains(4, 12, &arena);
     uint64_t seed = 5;
     for (int i = 0; i < 60; i++) {
+        tn_workload *workload = test_prepare(step, i % 2 ? generated : device, &arena);
         tn_build build = test_random_build(&seed);
         tn_explanation told = test_explain(workload, &build, &arena);
         tn_resources used = {0};

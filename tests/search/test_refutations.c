@@ -244,7 +244,7 @@ static void decompositions_find_what_fits(void **state) {
 
 /* Builds that only add kernels are idle, but a constraint may ask for them. */
 static void constraints_may_ask_for_more(void **state) {
-    static const char *const constraints[] = {"build.kernels = 2", "dsp >= 400"};
+    static const char *const constraints[] = {"build.kernels = 2", "dsp >= 200"};
     (void)state;
     for (int i = 0; i < 2; i++) {
         char text[640];
@@ -252,7 +252,7 @@ static void constraints_may_ask_for_more(void **state) {
         tn_decomposed found;
         tn_error error = {0};
         snprintf(text, sizeof text,
-                 "kind: space\nname: more\nmodel: model.yaml\ndevice: zcu104\n"
+                 "kind: space\nname: more\nmodel: model.yaml\ndevice: zcu102\n"
                  "set: [build.layouts=ideal, build.buffers=separate, build.group=1]\n"
                  "objectives: [cycles_per_step, bram18]\nconstraints: ['%s']\nchoices:\n"
                  "  weights.square.rank: [1, 2, 3]\n  build.kernels: [1, 2]\n",
