@@ -63,12 +63,14 @@ static tn_status tell_kernel(teller *report, uint32_t unit, tn_kernel_line *line
     return TN_OK;
 }
 
-/* Multiplexers and rotators of all kernels: in use whatever runs. */
+/* Multiplexers and rotators of all kernels, and those within deep memories: in use whatever runs. */
 static void tell_routing(teller *report) {
+    tn_resources used = tn_workload_routing(report->workload, report->build, report->memories.port);
+    used.lut += report->memories.selection_lut;
     report->kernel[report->out->kernels++] =
         (tn_kernel_line){.name = "routing",
                          .count = 1,
-                         .used = tn_workload_routing(report->workload, report->build, report->memories.port),
+                         .used = used,
                          .busy_cycles = report->out->price.cycles_per_step,
                          .utilisation = 1};
 }

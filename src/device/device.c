@@ -233,8 +233,8 @@ static const tn_field device_fields[] = {
            .sub = &integer_schema),
     TN_KEY(MAPPING, tn_device, control, "what kernels take besides operators", .sub = &control_schema),
     TN_KEY(CHOICE, tn_device, operator_set,
-           "operators that kernels are made of; what the set has not is taken from hls", TN_DEFAULT("hls"),
-           TN_ONE_OF(set_names)),
+           "operators that kernels are made of; what the set has not at the clock is taken from hls",
+           TN_DEFAULT("generated"), TN_ONE_OF(set_names)),
     TN_KEY(TABLE, tn_device, multiplexers,
            "LUTs of multiplexers by their inputs; without any, a third of a LUT a bit and further input",
            .sub = &multiplexer_schema),
@@ -651,14 +651,25 @@ const tn_yaml *tn_device_root(const tn_device *device) {
     return device->root;
 }
 
-/* The device's set where it has the operator, else that of high-level synthesis. */
+/* A clock written with few digits (333.3 MHz for 3 ns) still meets its row. */
+static bool meets_clock(const tn_operator_row *row, const tn_device *device) {
+    return row->period_ns <= 1e3 / device->clock_MHz * (1 + 1e-3);
+}
+
+/* The device's set where one of its operators meets the clock, else that of high-level synthesis. */
 static uint32_t set_of(const tn_device *device, const char *precision, tn_operator kind) {
     const tn_operator_row *rows = device->operators.item;
     for (size_t i = 0; i < device->operators.count; i++)
         if (rows[i].set == device->operator_set && strcmp(rows[i].precision, precision) == 0 &&
-            rows[i].operator_kind == kind)
+            rows[i].operator_kind == kind && meets_clock(&rows[i], device))
             return device->operator_set;
     return TN_OPERATORS_HLS;
+}
+
+bool tn_device_is_generated(const tn_device *device) {
+    return device->operator_set == TN_OPERATORS_GENERATED &&
+           set_of(device, "fp32", TN_MULTIPLY) == TN_OPERATORS_GENERATED &&
+           set_of(device, "fp32", TN_ADDER) == TN_OPERATORS_GENERATED;
 }
 
 bool tn_device_has_operator(const tn_device *device, const tn_number_format *format, tn_operator kind) {
@@ -676,15 +687,13 @@ tn_status tn_device_operator(const tn_device *device, const tn_number_format *fo
     char precision[TN_NUMBER_FORMAT_NAME];
     tn_number_format_name(format, precision);
     uint32_t set = set_of(device, precision, kind);
-    double period_ns = 1e3 / device->clock_MHz;
     for (size_t i = 0; i < device->operators.count; i++) {
         const tn_operator_row *operator_row = &rows[i];
         if (operator_row->operator_kind != kind || operator_row->set != set ||
             strcmp(operator_row->precision, precision) != 0)
             continue;
         if (!fastest || operator_row->period_ns < fastest->period_ns) fastest = operator_row;
-        /* A clock written with few digits (333.3 MHz for 3 ns) still meets its row. */
-        if (operator_row->period_ns > period_ns * (1 + 1e-3)) continue;
+        if (!meets_clock(operator_row, device)) continue;
         if (!best || operator_row->period_ns > best->period_ns) best = operator_row;
     }
     *row = best;

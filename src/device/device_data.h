@@ -145,7 +145,10 @@ struct tn_device {
 /* Whether there is any row for it, whatever the clock. */
 bool tn_device_has_operator(const tn_device *device, const tn_number_format *format, tn_operator kind);
 
-/* The row for an operator at the device's clock, of the device's set where that has the operator, else of
+/* Whether its FP32 sums and products are those of the generator. */
+bool tn_device_is_generated(const tn_device *device);
+
+/* The row for an operator at the device's clock, of the device's set where that has one that meets it, else of
  * high-level synthesis; where no row meets the clock, an error that names the fastest one. */
 tn_status tn_device_operator(const tn_device *device, const tn_number_format *format, tn_operator kind,
                              const tn_operator_row **row, tn_error *error);

@@ -39,6 +39,27 @@ tn_resources tn_route_resources(const tn_device *device, const tn_route *route) 
     return used;
 }
 
+/* A bank deeper than a block has rows of blocks, one of which answers: of generated hardware, by the rows that it is mapped to.
+ * High-level synthesis has them in its own reports. */
+static tn_status find_selection(const tn_device *device, uint64_t word_bits, const tn_build *build,
+                                const tn_placed *placed, uint64_t copies, uint64_t *luts, tn_error *error) {
+    const uint64_t elements = placed->width_bits / word_bits, full = copies / placed->place.group,
+                   rest = copies % placed->place.group, each = placed->depth / placed->place.group;
+    const uint64_t depth[] = {placed->depth, rest * each}, times[] = {full, rest > 0};
+    *luts = 0;
+    if (!tn_device_is_generated(device)) return TN_OK;
+    for (int i = 0; i < 2; i++) {
+        tn_blocks blocks;
+        uint64_t rows;
+        if (times[i] == 0) continue;
+        TN_TRY(tn_memory_element_blocks(placed->place.style, elements, word_bits, depth[i], &blocks, &rows,
+                                        error));
+        *luts += times[i] * build->read_ports * placed->banks *
+                 tn_multiplexer_lut(device, rows, placed->width_bits);
+    }
+    return TN_OK;
+}
+
 tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
                          const tn_row *row, const tn_build *build, const tn_place *place,
                          tn_memory_share *share, tn_error *error) {
@@ -50,6 +71,9 @@ tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_m
                                .style = placed.place.style,
                                .stored_bits = placed.stored_bits,
                                .port = {.memories = placed.memories, .words = placed.accesses}};
+    if (!row || !row->of_bound)
+        TN_TRY(find_selection(device, memory->word_bits > 0 ? memory->word_bits : word_bits, build, &placed,
+                              memory->copies, &share->selection_lut, error));
     /* Rows of banks are rotated one way; banks of single elements both ways of a rectangle. */
     if (placed.place.split == TN_SPLIT_BANKS) share->port.banks[0] = placed.banks;
     if (placed.place.split == TN_SPLIT_PARTITION) {

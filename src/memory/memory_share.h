@@ -48,6 +48,7 @@ static inline void tn_port_add(tn_port_source *port, const tn_port_source *more)
 /* What one memory of a map, with its copies, adds to the price of all. */
 typedef struct tn_memory_share {
     uint64_t bram18, uram, lutram;
+    uint64_t selection_lut; /* multiplexers between the rows of blocks of a deep memory; of a bound 0 */
     tn_memory_style style;
     double stored_bits;
     tn_port_source port;

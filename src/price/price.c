@@ -112,6 +112,7 @@ tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn
         price->bram18 += share->bram18;
         price->uram += share->uram;
         price->lutram += share->lutram;
+        price->selection_lut += share->selection_lut;
         price->block_bits +=
             share->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS + share->uram * TN_MEMORY_CAPACITY_URAM_BITS;
         price->bits[memory->store][share->style] += share->stored_bits;
@@ -327,6 +328,7 @@ static tn_status recall_memories(tn_workload *workload, tn_plan *plan, const tn_
     sum->bram18 += part->bram18;
     sum->uram += part->uram;
     sum->lutram += part->lutram;
+    sum->selection_lut += part->selection_lut;
     sum->block_bits += part->block_bits;
     for (int side = 0; side < TN_SIDES; side++) tn_port_add(&sum->port[side], &part->port[side]);
     for (int store = 0; store < TN_STORES; store++)
@@ -572,8 +574,9 @@ void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_bui
     price->seconds_per_step = (double)price->cycles_per_step / (workload->device->clock_MHz * 1e6);
     if (price->seconds_per_step < 1e-6 * workload->step->deadline_us)
         price->seconds_per_step = 1e-6 * workload->step->deadline_us;
-    const tn_resources routing = tn_workload_routing(workload, build, memories->port);
+    tn_resources routing = tn_workload_routing(workload, build, memories->port);
     const tn_resources controller = tn_plan_controller(plan, workload->device);
+    routing.lut += memories->selection_lut;
     tn_resources_add(&price->used, &routing, 1);
     tn_resources_add(&price->used, &controller, 1);
     price->on_chip_bytes = (price->used.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +

@@ -22,9 +22,12 @@ static tn_device *device;
 
 static void explanation_adds_up(void **state) {
     (void)state;
-    tn_workload *workload = test_prepare(test_step_trains(4, 12, &arena), device, &arena);
+    tn_device *generated; /* whose deep memories have multiplexers between rows of blocks */
+    assert_int_equal(tn_device_load("u50", NULL, 0, &arena, &generated, NULL), TN_OK);
+    const tn_step *step = test_step_trains(4, 12, &arena);
     uint64_t seed = 5;
     for (int i = 0; i < 60; i++) {
+        tn_workload *workload = test_prepare(step, i % 2 ? generated : device, &arena);
         tn_build build = test_random_build(&seed);
         tn_explanation told = test_explain(workload, &build, &arena);
         tn_resources used = {0};
@@ -126,9 +129,9 @@ static void unverified_figures(void **state) {
     told = test_explain(test_prepare(step, device, &arena), &build, &arena);
     assert_true(doubts(&told, "external.hbm2.latency_ns") && !doubts(&told, "external.hbm2"));
     assert_false(doubts(&told, "external.hbm2.channels")); /* as the vendor's guide says */
-    const char *const set[] = {"energy.static_W.origin=measured"};
+    const char *const set[] = {"operator_set=hls", "energy.static_W.origin=measured"};
     tn_device *own;
-    assert_int_equal(tn_device_load("u50@slr0", set, 1, &arena, &own, NULL), TN_OK);
+    assert_int_equal(tn_device_load("u50@slr0", set, 2, &arena, &own, NULL), TN_OK);
     told = test_explain(test_prepare(step, own, &arena), &build, &arena);
     assert_false(doubts(&told, "energy.static_W"));
     assert_true(doubts(&told, "resources.ff"));
@@ -250,16 +253,16 @@ static void energy_range_holds(void **state) {
     memcpy(figure, told.coefficients, sizeof figure);
     for (int trial = 0; trial < TRIALS; trial++) {
         char text[TN_ENERGY_FIGURES][64];
-        const char *set[TN_ENERGY_FIGURES];
+        const char *set[TN_ENERGY_FIGURES + 1] = {"operator_set=hls"};
         for (int i = 0; i < KEYS; i++) {
             double low, high, share = trial < 2 ? trial : (double)((trial * 7 + i * 5) % 11) / 10;
             tn_figure_range(&figure[i], &low, &high);
             snprintf(text[i], sizeof text[i], "energy.%s.value=%.17g", key[i], low + share * (high - low));
-            set[i] = text[i];
+            set[i + 1] = text[i];
         }
         tn_device *other;
         tn_price price;
-        assert_int_equal(tn_device_load("u50", set, KEYS, &arena, &other, NULL), TN_OK);
+        assert_int_equal(tn_device_load("u50", set, KEYS + 1, &arena, &other, NULL), TN_OK);
         assert_int_equal(tn_price_step(test_prepare(step, other, &arena), &build, &price, NULL), TN_OK);
         assert_true(price.joules_per_step >= least * (1 - 1e-9));
         assert_true(price.joules_per_step <= most * (1 + 1e-9));
@@ -285,7 +288,8 @@ static void every_device_has_static_figures(void **state) {
 
 static int begin(void **state) {
     (void)state;
-    return tn_device_load("u50", NULL, 0, &arena, &device, NULL) != TN_OK;
+    static const char *const set[] = {"operator_set=hls"}; /* whose rows are of several origins */
+    return tn_device_load("u50", set, 1, &arena, &device, NULL) != TN_OK;
 }
 
 static int end(void **state) {

@@ -148,22 +148,25 @@ static void unverified_figures(void **state) {
 static void operators_by_clock(void **state) {
     (void)state;
     static const struct {
-        const char *device, *clock;
+        const char *device, *set[2];
         tn_operator kind;
         uint64_t stages, dsp, lut, ff;
     } rows[] = {
         /* The four rows that were read in reports. */
-        {"u50", "clock_MHz=200", TN_MULTIPLY, 4, 3, 78, 143},
-        {"u50", "clock_MHz=100", TN_MULTIPLY, 3, 3, 135, 128},
-        {"u50", "clock_MHz=100", TN_ADDER, 4, 2, 214, 227},
-        {"kv260", "clock_MHz=100", TN_ADDER, 4, 2, 214, 227},
+        {"u50", {"clock_MHz=200", "operator_set=hls"}, TN_MULTIPLY, 4, 3, 78, 143},
+        {"u50", {"clock_MHz=100", "operator_set=hls"}, TN_MULTIPLY, 3, 3, 135, 128},
+        {"u50", {"clock_MHz=100", "operator_set=hls"}, TN_ADDER, 4, 2, 214, 227},
+        {"kv260", {"clock_MHz=100", "operator_set=hls"}, TN_ADDER, 4, 2, 214, 227},
         /* Between two rows the faster one is taken, over the slowest the slowest. */
-        {"u50", "clock_MHz=150", TN_MULTIPLY, 4, 3, 78, 143},
-        {"u50", "clock_MHz=10", TN_MULTIPLY, 3, 3, 135, 128},
+        {"u50", {"clock_MHz=150", "operator_set=hls"}, TN_MULTIPLY, 4, 3, 78, 143},
+        {"u50", {"clock_MHz=10", "operator_set=hls"}, TN_MULTIPLY, 3, 3, 135, 128},
+        /* Those of the generator, which are taken where nothing else is asked for. */
+        {"u50", {"clock_MHz=200", "operator_set=generated"}, TN_MULTIPLY, 4, 2, 121, 174},
+        {"u50", {"clock_MHz=100", "clock_MHz=200"}, TN_ADDER, 7, 0, 468, 274},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const tn_operator_row *row;
-        const tn_device *device = load(rows[i].device, 1, &rows[i].clock);
+        const tn_device *device = load(rows[i].device, 2, rows[i].set);
         assert_int_equal(tn_device_operator(device, &tn_fp32, rows[i].kind, &row, NULL), TN_OK);
         assert_int_equal(row->stages, rows[i].stages);
         assert_int_equal(row->dsp, rows[i].dsp);
@@ -172,6 +175,10 @@ static void operators_by_clock(void **state) {
     }
     tn_error error;
     const tn_operator_row *row;
+    /* A clock that no generated operator meets takes what high-level synthesis has. */
+    static const char *const faster[] = {"clock_MHz=250", "operators.fp32-add-5ns.period_ns=4"};
+    assert_int_equal(tn_device_operator(load("u50", 2, faster), &tn_fp32, TN_ADDER, &row, NULL), TN_OK);
+    assert_int_equal(row->dsp, 2);
     const char *fast = "clock_MHz=400";
     assert_int_equal(tn_device_operator(load("u50", 1, &fast), &tn_fp32, TN_MULTIPLY, &row, &error),
                      TN_INPUT);
@@ -200,8 +207,8 @@ static void every_fpga_has_all_operators(void **state) {
 
 static void sets(void **state) {
     (void)state;
-    const char *const set[] = {"variant=whole", "resources.dsp=100", "operators.fp32-add-5ns.stages=9",
-                               "energy.static_W.value=20"};
+    const char *const set[] = {"variant=whole", "resources.dsp=100",
+                               "operators.generated-fp32-add-5ns.stages=9", "energy.static_W.value=20"};
     const tn_device *device = load("u50", 4, set);
     const tn_operator_row *row;
     assert_string_equal(tn_device_name(device), "u50@whole");

@@ -171,7 +171,8 @@ static void overflow(void **state) {
 
 static int begin(void **state) {
     (void)state;
-    if (tn_device_load("u50", NULL, 0, &arena, &device, NULL) != TN_OK) return 1;
+    static const char *const set[] = {"operator_set=hls"};
+    if (tn_device_load("u50", set, 1, &arena, &device, NULL) != TN_OK) return 1;
     return tn_operator_set_load(device, &tn_fp32, &operators, NULL) != TN_OK;
 }
 

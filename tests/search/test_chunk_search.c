@@ -52,7 +52,7 @@ static void draw_space(uint64_t *seed, tn_space *space) {
     tn_error error = {0};
     char text[2048];
     snprintf(text, sizeof text,
-             "kind: space\nname: drawn\nmodel: %s\ndevice: zcu104\n"
+             "kind: space\nname: drawn\nmodel: %s\ndevice: kv260\n"
              "set: [build.buffers=%s, build.vector=%d, build.schedule=%s]\nobjectives: %s\nchoices:\n"
              "  weights.square.rank: %s\n  weights.square.flow: %s\n  build.rows: %s\n"
              "  build.columns: %s\n  build.reduction: %s\n  build.split: %s\n  build.core_memory: %s\n",

@@ -244,7 +244,7 @@ static void decompositions_find_what_fits(void **state) {
 
 /* Builds that only add kernels are idle, but a constraint may ask for them. */
 static void constraints_may_ask_for_more(void **state) {
-    static const char *const constraints[] = {"build.kernels = 2", "dsp >= 400"};
+    static const char *const constraints[] = {"build.kernels = 2", "dsp >= 200"};
     (void)state;
     for (int i = 0; i < 2; i++) {
         char text[640];
