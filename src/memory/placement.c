@@ -176,14 +176,14 @@ typedef struct {
     amounts *sum; /* [count]: by style and group */
 } store_places;
 
-static tn_status sum_store(const least_search *state, tn_store store, tn_memory_style style, uint64_t group,
-                           tn_array_split split, amounts *sum) {
-    *sum = (amounts){0};
+/* Of the memories of a store those that are grouped, or those that are not. */
+static tn_status sum_store(const least_search *state, tn_store store, bool grouped, tn_memory_style style,
+                           uint64_t group, tn_array_split split, amounts *sum) {
     for (uint32_t m = 0; m < state->map->memories; m++) {
         const tn_mapped *memory = &state->map->memory[m];
-        const tn_place place = {style, TN_SPLIT_RESHAPE, memory->grouped ? group : 1};
+        const tn_place place = {style, TN_SPLIT_RESHAPE, group};
         amounts taken;
-        if (memory->store != store) continue;
+        if (memory->store != store || memory->grouped != grouped) continue;
         TN_TRY(price_at(state, m, &place, tn_split_banks(split, state->rows[m].elements), &taken));
         sum->bram18 += taken.bram18;
         sum->uram += taken.uram;
@@ -195,14 +195,22 @@ static tn_status sum_store(const least_search *state, tn_store store, tn_memory_
 static tn_status list_store(const least_search *state, tn_store store, tn_array_split split,
                             store_places *places) {
     enum { STYLES_MOST = TN_STYLE_SHALLOW + 1 };
-    const size_t groups = store == TN_STORE_CORES ? state->options->groups : 1;
+    const uint64_t alone = 1;
+    const bool groups = store == TN_STORE_CORES;
+    const size_t count = groups ? state->options->groups : 1;
     places->count = 0;
-    TN_TRY(TN_NEW(state->arena, STYLES_MOST * groups, &places->sum, state->error));
-    for (int style = 0; style <= TN_STYLE_SHALLOW; style++)
-        for (size_t g = 0; g < groups && state->options->styles[store] >> style & 1; g++)
-            TN_TRY(sum_store(state, store, (tn_memory_style)style,
-                             store == TN_STORE_CORES ? state->options->group[g] : 1, split,
-                             &places->sum[places->count++]));
+    TN_TRY(TN_NEW(state->arena, STYLES_MOST * count, &places->sum, state->error));
+    for (int style = 0; style < STYLES_MOST; style++) {
+        amounts others = {0};
+        if (!(state->options->styles[store] >> style & 1)) continue;
+        TN_TRY(sum_store(state, store, false, (tn_memory_style)style, alone, split, &others));
+        for (size_t g = 0; g < count; g++) {
+            amounts *sum = &places->sum[places->count++];
+            *sum = others;
+            TN_TRY(sum_store(state, store, true, (tn_memory_style)style,
+                             groups ? state->options->group[g] : alone, split, sum));
+        }
+    }
     return TN_OK;
 }
 

@@ -81,9 +81,12 @@ tn_status tn_price_work_bound(tn_workload *workload, const tn_build *build, tn_p
                               tn_error *error);
 
 /* What all builds cost at least that differ from this one in style, split, group, read ports and placement of memories alone,
- * those with the options `places`: the same work, and of every memory the least that any of the places takes, without routing
- * between memories and kernels and without accesses. Blocks of different styles are no one design's: their capacity is
- * (on_chip_bytes). Of a build whose own places are searched the other bounds have the same memories. */
+ * those with the options `places`: the same work, and the least memories that any of the places takes (memory/placement.h),
+ * without routing between memories and kernels and without accesses. Blocks of different styles are no one design's: their
+ * capacity is (on_chip_bytes). Of a build whose own places are searched the other bounds have such memories, too.
+ *
+ * Where the workload says how many blocks designs may take (a sweep: what the caps leave), these bounds are of designs that
+ * take no more; one that takes more may cost less than they say, or is rejected by them. */
 tn_status tn_price_places_bound(tn_workload *workload, const tn_build *build, const tn_place_options *places,
                                 bool closely, tn_price *price, bool *exact, tn_error *error);
 
