@@ -44,6 +44,8 @@ static void check_head(const char *page, const char *text) {
         fail_msg("%s has commands, and does not say at its head what one has at the end", page);
 }
 
+static const char *const folders[] = {"docs", "tests"}; /* that commands may name */
+
 static void run_page(const char *page, const char *path) {
     static const char mark[] = "    tenfold ";
     const char *torture = getenv("TORTURE");
@@ -52,8 +54,10 @@ static void run_page(const char *page, const char *path) {
     size_t length;
     assert_int_equal(tn_file_read(path, 1 << 20, &text, &length, NULL), TN_OK);
     assert_int_equal(tn_folder_make(test_in_folder(page), NULL), TN_OK);
-    snprintf(link, sizeof link, "%s/docs", test_in_folder(page));
-    assert_int_equal(symlink(test_source("docs"), link), 0);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        snprintf(link, sizeof link, "%s/%s", test_in_folder(page), folders[i]);
+        assert_int_equal(symlink(test_source(folders[i]), link), 0);
+    }
     for (char *line = text; line; line = strchr(line, '\n')) {
         char one[TEXT_MOST];
         line += *line == '\n';

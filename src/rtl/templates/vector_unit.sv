@@ -68,7 +68,11 @@ module vector_unit #(
   generate
     for (genvar n = 0; n < LANES; n++) begin : g_lane
       wire [COLUMN-1:0] here = column + COLUMN'(n);
-      assign counted[n] = here < limit && (WIDTH)'(n) <= top;
+      if (n == 0) begin : g_first
+        assign counted[n] = here < limit;
+      end else begin : g_other
+        assign counted[n] = here < limit && (WIDTH)'(n) <= top;
+      end
       assign hit[n] = here == label;
       vector_lane #(.NUMBER(n), .PASS(PASS)) lane (
           .clk, .pass, .a(a[n*32+:32]), .b(b[n*32+:32]), .c(c[n*32+:32]), .s0(s[31:0]), .s1(s[63:32]), .s2(s[95:64]),
