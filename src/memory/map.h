@@ -17,11 +17,12 @@
 #include "base/memory.h"
 #include "base/public.h"
 #include "device/build.h"
-#include "kernel/tiling.h"
 #include "model/step.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct tn_tiling;
 
 TN_PUBLIC_BEGIN
 
@@ -93,7 +94,8 @@ typedef struct tn_map {
     uint32_t staging_of[TN_OPERATION_READS + 1]; /* memory by operand position; writes last */
     uint32_t staged_count;
     tn_staged *staged; /* in the order of the step */
-    tn_tiling *tiling; /* [operations]; tiles 0: on chip, or staged whole; NULL: nothing is off chip */
+    struct tn_tiling *
+        tiling; /* kernel/tiling.h, [operations]; tiles 0: on chip, or staged whole; NULL: nothing is off chip */
 } tn_map;
 
 typedef struct tn_map_options {

@@ -18,6 +18,7 @@
 
 #include "device/build.h"
 #include "device/device_data.h"
+#include "kernel/tiling.h"
 #include "memory/map.h"
 
 typedef struct tn_moved {

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "kernel/vector.h"
 #include "price/laid_cycles.h"
+#include "price/plan.h"
 #include "price/work.h"
 #include "price/workload_data.h"
 #include "program/program.h"

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/public.h"
-#include "price/plan.h"
+#include "price/workload.h"
 
 #include <stdint.h>
 
@@ -54,8 +54,10 @@ typedef struct tn_fall_line {
     tn_fall_group group[TN_FALL_LARGEST];
 } tn_fall_line;
 
+struct tn_plan; /* price/plan.h */
+
 /* line[TN_FALLS], of a workload, plan and build just priced (tn_price_work) that took cycles_per_step. */
-tn_status tn_waterfall(tn_workload *workload, const tn_plan *plan, const tn_build *build,
+tn_status tn_waterfall(tn_workload *workload, const struct tn_plan *plan, const tn_build *build,
                        uint64_t cycles_per_step, tn_arena *arena, tn_fall_line *line, tn_error *error);
 
 TN_PUBLIC_END
