@@ -115,6 +115,18 @@ tn_status tn_issue_product_cycles(const tn_matmul *kernel, const tn_issued_produ
     return TN_OK;
 }
 
+/* A round's first cut trip, while the write of the whole one before it is still under way, waits for it: the write begins
+ * where a trip's fetch ends, and so lasts into the next, which may be shorter. Behind padding it waits the less. */
+static bool add_waits(const tn_issued_pass *pass, tn_issued *issued) {
+    const uint64_t padding = issued->rounds * issued->open - issued->tiles,
+                   cut = tn_greatest(issued->interval, tn_greatest(pass->phases[1], pass->write_phases[1])),
+                   wait = pass->write_phases[0] > cut ? pass->write_phases[0] - cut : 0,
+                   between = padding * issued->interval;
+    if (!pass->cut || pass->blocks < 2) return true;
+    return tn_mul_add(issued->rounds - 1, wait, &issued->cycles) &&
+           tn_add(issued->cycles, wait - tn_least(wait, between), &issued->cycles);
+}
+
 tn_status tn_issue_pass(const tn_issued_pass *pass, tn_issued *issued, uint64_t *trailing, tn_error *error) {
     const bool along = pass->form == TN_PASS_REDUCE, down = pass->form == TN_PASS_ACCUMULATE;
     const uint64_t sum_cycles = along || down ? pass->sum_cycles : 0, add = sum_cycles ? sum_cycles : 1;
@@ -135,6 +147,8 @@ tn_status tn_issue_pass(const tn_issued_pass *pass, tn_issued *issued, uint64_t 
         product.result[kind] = along ? 1 : pass->write_phases[cut];
     }
     TN_TRY(tn_issue_product(&kernel, &product, issued, error));
+    if (along && !add_waits(pass, issued))
+        return tn_fail(error, TN_OVERFLOW, "a pass's issues do not fit 64 bits");
     const uint64_t sums = (along ? tn_tree_depth(pass->lanes) + 1 : 1) * sum_cycles,
                    write = along ? pass->write_phases[pass->cut] : issued->last_phases;
     *trailing = pass->depth + (along ? tn_greatest(sums, write - 1) : sums + write - 1);

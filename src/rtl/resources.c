@@ -282,7 +282,7 @@ static tn_status control(const counter *tally) {
     TN_TRY(program(tally));
     odometer(tally, e->tile_levels, e->tile_ports, true);
     odometer(tally, e->group_levels, e->group_ports, false);
-    registers(tally, 2 * e->tile_bits + e->phase_bits + e->program_bits + 6);
+    registers(tally, 2 * e->tile_bits + (e->circuits ? 2 : 1) * e->phase_bits + e->program_bits + 6);
     logic(tally, 6 * e->tile_bits + 8 * e->phase_bits + 4 * e->program_bits);
     flags(tally, 2, 4);
     delay(tally, e->slot_bits + 2, 4);

@@ -10,6 +10,7 @@
 #include "support/program.h"
 #include "support/shared.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
@@ -150,6 +151,45 @@ static json_t *answered_of(const char *model, const char *command_of, const char
     assert_non_null(root);
     test_run_free(&run);
     return root;
+}
+
+/* Rows of the model's sums on some lanes, simulated: no word wrong, each operation's cycles as predicted. */
+static void check_rows(uint64_t rows, uint64_t lanes) {
+    char folder[] = "rows-XXXXXX", options[256], command[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(options, sizeof options,
+             "-o '%s' --update --simulate --set sequence=%" PRIu64 " --set build.vector=%" PRIu64, folder,
+             rows, lanes);
+    json_t *root = answered_of("tests/rtl/data/questions.yaml", "rtl", options), *operation;
+    size_t i;
+    json_array_foreach(json_object_get(root, "operations"), i, operation) {
+        json_int_t predicted = json_integer_value(json_object_get(operation, "cycles_predicted"));
+        json_int_t simulated = json_integer_value(json_object_get(operation, "cycles_simulated"));
+        if (predicted == 0 || predicted != simulated)
+            fail_msg("%" PRIu64 " rows on %" PRIu64 " lanes: %s takes %lld cycles, predicted %lld", rows,
+                     lanes, json_string_value(json_object_get(operation, "name")), (long long)simulated,
+                     (long long)predicted);
+    }
+    assert_true(i > 0);
+    const json_t *wrong = json_object_get(root, "wrong_words");
+    assert_true(json_is_integer(wrong));
+    if (json_integer_value(wrong) != 0)
+        fail_msg("%" PRIu64 " rows on %" PRIu64 " lanes: %lld words are wrong", rows, lanes,
+                 (long long)json_integer_value(wrong));
+    json_decref(root);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    test_run run = test_shell(command);
+    test_run_free(&run);
+}
+
+/* A trip that the row's end cuts fetches in fewer cycles than the whole one before it is written in, and follows it at
+ * once where rows fill all open sums: softmax over 10 columns, cross-entropy over 30. Where simulations are asked for, every number of rows. */
+static void test_rows(void **state) {
+    (void)state;
+    check_rows(10, 4);
+    if (!simulates()) return;
+    for (uint64_t lanes = 1; lanes <= 8; lanes *= 2)
+        for (uint64_t rows = 1; rows <= 12; rows++) check_rows(rows, lanes);
 }
 
 /* The model of fused products. */
@@ -353,6 +393,7 @@ int main(void) {
                                        cmocka_unit_test(test_circuits_compute),
                                        cmocka_unit_test(test_steps_train),
                                        cmocka_unit_test(test_kernels_train),
+                                       cmocka_unit_test(test_rows),
                                        cmocka_unit_test(test_functions),
                                        cmocka_unit_test(test_fused_steps),
                                        cmocka_unit_test(test_inference),

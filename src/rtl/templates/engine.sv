@@ -140,7 +140,10 @@ module engine (
       if (pass && streams && result_phases > cycles) cycles = result_phases;
     end
   end
-  wire fire = run && phase == cycles - 1'b1;
+  // A pass's trip that fires is written from then on; one that fetches less than the trip before it took to write waits.
+  logic [PHASE-1:0] unwritten_trip;
+  wire trip_waits = pass && streams && real_tile && unwritten_trip != 0;
+  wire fire = run && phase >= cycles - 1'b1 && !trip_waits;
   wire last_slot = slot == open - 1'b1;
   wire last_round = open >= tiles - round;
   wire sweep = fire && last_slot;
@@ -186,6 +189,9 @@ module engine (
     end
     if (idle) pc <= '0;
     else if (state == LOAD) pc <= pc + 1'b1;
+    if (!run) unwritten_trip <= '0;
+    else if (fire && real_tile && pass && streams) unwritten_trip <= result_phases - 1'b1;
+    else if (unwritten_trip != 0) unwritten_trip <= unwritten_trip - 1'b1;
     if (!run) begin
       round <= '0;
       slot <= '0;
