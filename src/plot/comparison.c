@@ -4,6 +4,8 @@
 #include "plot/gnuplot.h"
 #include "text/number.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* A block of the data, and its name under `name` and its number. */
@@ -21,7 +23,23 @@ static void put_numbers(tn_buffer *data, const double *value, size_t count) {
     }
 }
 
-static void put_row(tn_buffer *data, const tn_comparison_row *row) {
+/* What a label takes of the figure, in decades of its axes. */
+static const double LABEL_WIDTH = 0.85, LABEL_HEIGHT = 0.22;
+
+static bool labels_meet(const tn_comparison_row *a, const tn_comparison_row *b) {
+    return fabs(log10(tn_epoch_seconds(a) / tn_epoch_seconds(b))) < LABEL_WIDTH &&
+           fabs(log10(tn_epoch_joules(a) / tn_epoch_joules(b))) < LABEL_HEIGHT;
+}
+
+/* Labels of all rows would lie on each other: of the ways that say most, each row whose label meets no earlier one's. */
+static void choose_labels(const tn_comparison_row *row, size_t rows, bool *told) {
+    for (size_t i = 0; i < rows; i++) {
+        told[i] = row[i].way != TN_WAY_LAUNCHED && row[i].way != TN_WAY_LEAST_ENERGY;
+        for (size_t k = 0; k < i && told[i]; k++) told[i] = !told[k] || !labels_meet(&row[i], &row[k]);
+    }
+}
+
+static void put_row(tn_buffer *data, const tn_comparison_row *row, bool told) {
     double steps = row->steps_per_epoch;
     const double value[] = {tn_epoch_seconds(row),     row->seconds.least * steps,
                             row->seconds.most * steps, tn_epoch_joules(row),
@@ -30,8 +48,6 @@ static void put_row(tn_buffer *data, const tn_comparison_row *row) {
     char cell[64];
     put_numbers(data, value, sizeof value / sizeof *value);
     tn_buffer_text(data, " ");
-    /* Labels of all rows would lie on each other; these say most. */
-    const bool told = row->way != TN_WAY_LAUNCHED && row->way != TN_WAY_LEAST_ENERGY;
     cell[0] = '\0';
     if (told) tn_snprintf(cell, sizeof cell, "%s, batch %.0f", tn_way_names[row->way], row->batch);
     tn_figure_cell(data, cell);
@@ -46,7 +62,8 @@ static bool begun_before(const tn_comparison_row *row, size_t index) {
 }
 
 /* A block for each model on each system. */
-static void put_rows(const tn_comparison_row *row, size_t rows, tn_buffer *definition, tn_buffer *data) {
+static void put_rows(const tn_comparison_row *row, size_t rows, const bool *told, tn_buffer *definition,
+                     tn_buffer *data) {
     size_t blocks = 0;
     for (size_t i = 0; i < rows; i++) {
         char name[160];
@@ -56,7 +73,7 @@ static void put_rows(const tn_comparison_row *row, size_t rows, tn_buffer *defin
         name_block(definition, blocks, name);
         for (size_t k = i; k < rows; k++)
             if (strcmp(row[i].model, row[k].model) == 0 && strcmp(row[i].system, row[k].system) == 0)
-                put_row(data, &row[k]);
+                put_row(data, &row[k], told[k]);
     }
     tn_define_real(definition, "blocks", (double)blocks);
 }
@@ -96,12 +113,15 @@ tn_status tn_comparison_draw(const char *path, const tn_comparison_row *row, siz
     tn_arena arena = {0};
     tn_figure_format format;
     const char *stem, *claim;
+    bool *told;
     TN_TRY(tn_figure_format_of(path, &format, error));
     size_t length = strlen(path) - strlen(strrchr(path, '.'));
     tn_status status = tn_arena_copy_text(&arena, path, length, &stem, error);
     if (status == TN_OK) status = tn_arena_format(&arena, &claim, error, "%s-claim", stem);
+    if (status == TN_OK) status = TN_NEW(&arena, rows, &told, error);
     if (status == TN_OK) {
-        put_rows(row, rows, &definition, &data);
+        choose_labels(row, rows, told);
+        put_rows(row, rows, told, &definition, &data);
         status = draw(stem, format, "compare", &definition, &data, error);
     }
     definition.length = data.length = 0;
