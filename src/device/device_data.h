@@ -129,7 +129,7 @@ struct tn_device {
     uint32_t kind;         /* tn_device_kind */
     double clock_MHz;
     tn_real_list clock_range_MHz; /* least and greatest that placement may reach; empty: clock_MHz */
-    const char *dsp_block; /* "dsp48e2" */
+    const char *dsp_block;        /* "dsp48e2" */
     tn_device_resources_data resources;
     tn_device_memory memory;
     tn_device_integer integer;
