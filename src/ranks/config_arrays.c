@@ -114,6 +114,12 @@ static form role_form(const declaration *state, tn_tensor_role role) {
 
 enum { WAY_MOST = 128 };
 
+/* Whether a router stands where the experts do: "mlp.experts" beside "layers.{i}.mlp.gate". */
+static bool is_beside(const char *way, const char *experts) {
+    const char *inside = strstr(way, "{i}.");
+    return inside && strncmp(inside + 4, experts, strcspn(experts, ".")) == 0;
+}
+
 /* way = how this family's arrays of a role are named: with experts as these are. */
 static void find_way(const declaration *state, tn_tensor_role role, char way[WAY_MOST]) {
     const char *ways = state->tensors->names[role], *experts = state->family->experts;
@@ -123,7 +129,7 @@ static void find_way(const declaration *state, tn_tensor_role role, char way[WAY
         next += *next == '|';
         snprintf(way, WAY_MOST, "%.*s", (int)strcspn(next, "|"), next);
         if (expert && !(experts && strstr(way, experts))) continue;
-        if (role == TN_TENSOR_ROUTER && experts && strncmp(strstr(way, "{i}") + 4, experts, 3) != 0) continue;
+        if (role == TN_TENSOR_ROUTER && experts && !is_beside(way, experts)) continue;
         if (skipped-- == 0) return;
     }
 }

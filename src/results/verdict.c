@@ -237,51 +237,64 @@ static void put_win(tn_buffer *out, const tn_judgement *told, uint32_t quantity)
     }
 }
 
+/* "; or if " between reasons. */
+static void begin_reason(tn_buffer *out, size_t *reasons) {
+    if ((*reasons)++) tn_buffer_text(out, "; or if ");
+}
+
+/* Why to build it: what it wins at the own batch, and a budget of power that no other keeps. */
+static void put_reasons(tn_buffer *out, const tn_judgement *told, const tn_comparison_row *fpga) {
+    const double budget = crossing(told, TN_CROSSING_BUDGET)->value;
+    const size_t begun = out->length;
+    size_t reasons = 0;
+    char watts[48], seconds[48];
+    tn_buffer_text(out, "Build it if ");
+    for (uint32_t quantity = 0; quantity < TN_COMPARED_QUANTITIES; quantity++) {
+        if (!wins(decision(told, quantity, "own"))) continue;
+        begin_reason(out, &reasons);
+        put_win(out, told, quantity);
+    }
+    if (fpga->power_W < budget) {
+        begin_reason(out, &reasons);
+        tn_buffer_format(out, "the board must stay under %s, where %s a step are enough",
+                         tn_quantity_text(budget, "W", watts),
+                         tn_quantity_text(crossing(told, TN_CROSSING_LATENCY)->value, "s", seconds));
+    }
+    if (reasons > 0) return;
+    out->length = begun;
+    tn_buffer_text(
+        out, "Do not build it: it takes neither the least time nor the least energy nor the least power");
+}
+
+/* Who is better at the best batches. */
+static void put_others(tn_buffer *out, const tn_judgement *told) {
+    const tn_decision *time = decision(told, TN_COMPARED_TIME, "best"),
+                      *energy = decision(told, TN_COMPARED_ENERGY, "best");
+    if (!wins(time) || !wins(energy)) tn_buffer_text(out, ". Else ");
+    if (!wins(time)) {
+        tn_buffer_format(out, "%s takes ", time->opponent);
+        put_times(out, time);
+    }
+    if (!wins(energy)) {
+        if (!wins(time) && strcmp(time->opponent, energy->opponent) == 0)
+            tn_buffer_text(out, " and ");
+        else
+            tn_buffer_format(out, "%s%s takes ", wins(time) ? "" : ", and ", energy->opponent);
+        put_times(out, energy);
+    }
+    tn_buffer_text(out, ".");
+}
+
 static tn_status put_verdict(judging *j, const tn_comparison_row *fpga) {
     const tn_judgement *told = j->out;
     tn_buffer text = {0};
-    char watts[48], seconds[48];
-    if (!fpga) {
+    if (fpga) {
+        put_reasons(&text, told, fpga);
+        put_others(&text, told);
+    } else {
         tn_buffer_format(&text, "No design fits the FPGA: %s takes the least time, %s the least energy.",
                          decision(told, TN_COMPARED_TIME, "best")->opponent,
                          decision(told, TN_COMPARED_ENERGY, "best")->opponent);
-    } else {
-        const double budget = crossing(told, TN_CROSSING_BUDGET)->value;
-        size_t reasons = 0;
-        tn_buffer_text(&text, "Build it if ");
-        for (uint32_t quantity = 0; quantity < TN_COMPARED_QUANTITIES; quantity++) {
-            if (!wins(decision(told, quantity, "own"))) continue;
-            if (reasons++) tn_buffer_text(&text, "; or if ");
-            put_win(&text, told, quantity);
-        }
-        if (fpga->power_W < budget) {
-            if (reasons++) tn_buffer_text(&text, "; or if ");
-            tn_buffer_format(&text, "the board must stay under %s, where %s a step are enough",
-                             tn_quantity_text(budget, "W", watts),
-                             tn_quantity_text(crossing(told, TN_CROSSING_LATENCY)->value, "s", seconds));
-        }
-        if (reasons == 0) {
-            text.length = 0;
-            tn_buffer_text(&text,
-                           "Do not build it: it takes neither the least time nor the least energy nor the "
-                           "least power");
-        }
-        const tn_decision *time = decision(told, TN_COMPARED_TIME, "best"),
-                          *energy = decision(told, TN_COMPARED_ENERGY, "best");
-        if (!wins(time) || !wins(energy)) tn_buffer_text(&text, ". Else ");
-        if (!wins(time)) {
-            tn_buffer_format(&text, "%s takes ", time->opponent);
-            put_times(&text, time);
-        }
-        if (!wins(energy)) {
-            const bool both = !wins(time) && strcmp(time->opponent, energy->opponent) == 0;
-            if (both)
-                tn_buffer_text(&text, " and ");
-            else
-                tn_buffer_format(&text, "%s%s takes ", wins(time) ? "" : ", and ", energy->opponent);
-            put_times(&text, energy);
-        }
-        tn_buffer_text(&text, ".");
     }
     tn_status status = text.status == TN_OK
                            ? tn_arena_copy_text(j->arena, text.data, text.length, &j->out->verdict, j->error)

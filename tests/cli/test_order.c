@@ -309,13 +309,7 @@ static void training_steps(void **state) {
 
 static void picture(void **state) {
     (void)state;
-    test_run there = test_shell("command -v gnuplot");
-    bool absent = there.status != 0;
-    test_run_free(&there);
-    if (absent) {
-        printf("SKIPPED: gnuplot is absent\n");
-        skip();
-    }
+    test_need("gnuplot");
     char folder[] = "/tmp/tenfold-order-XXXXXX", path[64];
     assert_non_null(mkdtemp(folder));
     static const char *const layers[] = {LAYER, "tt:m=2x2x2x2x2x2x2x2x2,n=2x2x2x2x2x2x2x2x2,rank=3,tokens=4"};

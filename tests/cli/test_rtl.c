@@ -91,13 +91,7 @@ static uint64_t number(const json_t *object, const char *key) {
 /* A small layer, simulated: the sum of what its operations were predicted to take. */
 static void simulation(void **state) {
     (void)state;
-    test_run found = test_shell("command -v verilator");
-    bool absent = found.status != 0;
-    test_run_free(&found);
-    if (absent) {
-        print_message("SKIPPED: verilator is absent\n");
-        skip();
-    }
+    test_need("verilator");
     char folder[] = "rtl-XXXXXX", path[64];
     assert_non_null(mkdtemp(folder));
     json_t *answer = test_program_json(0, "rtl", test_source("tests/cli/data/small-layer.yaml"), "--layer",

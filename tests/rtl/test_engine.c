@@ -486,14 +486,6 @@ static const drawn_case tight = {
 static const drawn_case banked = {
     "dense:m=6,n=5,tokens=3", TN_FLOW_DENSE, 2, 2, 1, 1, 1, 1, false, 1, 38, SIMPLE};
 
-static bool no_verilator(void) {
-    test_run found = test_shell("command -v verilator");
-    bool absent = found.status != 0;
-    test_run_free(&found);
-    if (absent) print_message("SKIPPED: verilator is absent\n");
-    return absent;
-}
-
 static void expect_failure(const char *folder, const char *what) {
     char *printed;
     if (run_testbench(folder, &printed) == 0) fail_msg("%s was not noticed:\n%s", what, printed);
@@ -558,7 +550,7 @@ static void test_mutations_of_program(void **state) {
     (void)state;
     char folder[] = "engine-XXXXXX", edit[128], *printed;
     prepared made;
-    if (no_verilator()) skip();
+    test_need("verilator");
     assert_non_null(mkdtemp(folder));
     prepare(&tight, NULL, &made);
     check_simulation(&tight, &made, folder);
@@ -594,7 +586,7 @@ static void test_mutation_of_skew(void **state) {
     (void)state;
     char folder[] = "engine-XXXXXX";
     prepared made;
-    if (no_verilator()) skip();
+    test_need("verilator");
     assert_non_null(mkdtemp(folder));
     prepare(&banked, NULL, &made);
     check_simulation(&banked, &made, folder);
@@ -616,7 +608,7 @@ static void test_mutation_of_skew(void **state) {
 
 static void test_engine(void **state) {
     (void)state;
-    if (no_verilator()) skip();
+    test_need("verilator");
     const char *asked = getenv("TENFOLD_RTL_CASES");
     size_t first = 0, end = 0;
     if (asked) {

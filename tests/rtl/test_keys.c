@@ -188,13 +188,7 @@ static void test_simulated(void **state) {
         "--set build.split=auto --set build.placement=searched --set build.vector=2 --set build.rows=1",
         "--set build.split=partition --set build.buffers=separate --set build.fusion=write-back "
         "--set build.vector_units=shared --set build.core_memory=distributed"};
-    test_run found = test_shell("command -v verilator");
-    const bool simulates = found.status == 0;
-    test_run_free(&found);
-    if (!simulates) {
-        print_message("SKIPPED: verilator is absent\n");
-        skip();
-    }
+    test_need("verilator");
     for (size_t i = 0; i < sizeof builds / sizeof *builds; i++) {
         char sets[512];
         snprintf(sets, sizeof sets, "--set build.columns=2 --set build.reduction=1 %s", builds[i]);

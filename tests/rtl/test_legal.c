@@ -15,26 +15,6 @@
 
 #include <cmocka.h>
 
-static void need(const char *tool) {
-    char command[64];
-    snprintf(command, sizeof command, "command -v %s", tool);
-    test_run found = test_shell(command);
-    bool absent = found.status != 0;
-    test_run_free(&found);
-    if (!absent) return;
-    print_message("SKIPPED: %s is absent\n", tool);
-    skip();
-}
-
-static void generate(const char *model, const char *options, const char *folder) {
-    char command[1024];
-    snprintf(command, sizeof command, "'%s' rtl '%s' -o '%s' --update %s", TEST_PROGRAM, test_source(model),
-             folder, options);
-    test_run run = test_shell(command);
-    if (run.status != 0) fail_msg("%s: %s%s", command, run.out, run.err);
-    test_run_free(&run);
-}
-
 /* Runs a command in the folder; its status. */
 static int status_of(const char *folder, const char *command, const char *wanted) {
     char line[1024];
@@ -65,12 +45,12 @@ static void test_lint(void **state) {
         {"tests/cli/data/small-layer.yaml", "--set build.split=auto --set build.rows=4"},
         {"tests/cli/data/small-layer.yaml", "--layer head"},
     };
-    need("verilator");
-    need("iverilog");
+    test_need("verilator");
+    test_need("iverilog");
     char folder[] = "legal-XXXXXX";
     assert_non_null(mkdtemp(folder));
     for (size_t i = 0; i < sizeof designs / sizeof *designs; i++) {
-        generate(designs[i].model, designs[i].options, folder);
+        test_generate(designs[i].model, designs[i].options, folder);
         if (status_of(folder, "make lint", NULL) != 0) {
             status_of(folder, "make lint", "no warning");
             fail_msg("%s %s", designs[i].model, designs[i].options);
@@ -87,11 +67,11 @@ static void test_lint(void **state) {
 /* Three steps on samples that the host writes to two buffers in turn, the next while one runs. */
 static void test_power_up(void **state) {
     (void)state;
-    need("verilator");
+    test_need("verilator");
     static const char steps[] = "--steps 3 --set build.vector=1 --set build.rows=1 --set build.columns=1";
     char folder[] = "legal-XXXXXX", faster[] = "legal-XXXXXX", command[256];
     assert_non_null(mkdtemp(folder));
-    generate("tests/rtl/data/fused.yaml", steps, folder);
+    test_generate("tests/rtl/data/fused.yaml", steps, folder);
     assert_int_equal(status_of(folder, "make simulate FLOATS=c OPTIMISE=-O0 INITIAL=unique", "wrong 0"), 0);
     for (int seed = 1; seed <= 8; seed++) {
         snprintf(command, sizeof command, "make simulate FLOATS=c INITIAL=unique SEED=%d BREAK=%d", seed,
@@ -101,7 +81,7 @@ static void test_power_up(void **state) {
     /* Another rate is the same hardware and program, told by the host. */
     assert_non_null(mkdtemp(faster));
     snprintf(command, sizeof command, "--set training.learning_rate=0.25 %s", steps);
-    generate("tests/rtl/data/fused.yaml", command, faster);
+    test_generate("tests/rtl/data/fused.yaml", command, faster);
     snprintf(command, sizeof command, "'../%s/object-c-unique/Vtestbench' +rate=3e800000", folder);
     assert_int_equal(status_of(faster, command, "wrong 0"), 0);
     snprintf(command, sizeof command, "'../%s/object-c-unique/Vtestbench'", folder);

@@ -126,13 +126,7 @@ static test_run simulate(const char *folder, const char *edit) {
 
 static void test_operators_are_exact(void **state) {
     (void)state;
-    test_run found = test_shell("command -v verilator");
-    bool present = found.status == 0;
-    test_run_free(&found);
-    if (!present) {
-        print_message("SKIPPED: verilator is absent\n");
-        skip();
-    }
+    test_need("verilator");
     char folder[] = "operators-XXXXXX";
     assert_non_null(mkdtemp(folder));
     write_vectors(folder);

@@ -19,17 +19,6 @@
 
 #include <cmocka.h>
 
-static void need(const char *tool) {
-    char command[64];
-    snprintf(command, sizeof command, "command -v %s", tool);
-    test_run found = test_shell(command);
-    bool absent = found.status != 0;
-    test_run_free(&found);
-    if (!absent) return;
-    print_message("SKIPPED: %s is absent\n", tool);
-    skip();
-}
-
 /* Runs a command in the folder, which ends with `status` and prints `wanted`; what it printed to `out`. */
 static void in_folder(const char *folder, int status, const char *command, const char *wanted, char **out) {
     char line[1024];
@@ -38,15 +27,6 @@ static void in_folder(const char *folder, int status, const char *command, const
     if (run.status != status || (wanted && !strstr(run.out, wanted)))
         fail_msg("%s: status %d: %s", line, run.status, run.out);
     if (out) *out = strdup(run.out);
-    test_run_free(&run);
-}
-
-static void generate(const char *model, const char *options, const char *folder) {
-    char command[1024];
-    snprintf(command, sizeof command, "'%s' rtl '%s' -o '%s' --update --shell %s", TEST_PROGRAM,
-             test_source(model), folder, options);
-    test_run run = test_shell(command);
-    if (run.status != 0) fail_msg("%s: %s%s", command, run.out, run.err);
     test_run_free(&run);
 }
 
@@ -142,10 +122,10 @@ static void remove_folder(const char *folder) {
 
 static void test_training(void **state) {
     (void)state;
-    need("verilator");
+    test_need("verilator");
     char folder[] = "shell-XXXXXX", faster[] = "shell-XXXXXX", options[128];
     assert_non_null(mkdtemp(folder));
-    generate("tests/rtl/data/fused.yaml", "--steps 200", folder);
+    test_generate("tests/rtl/data/fused.yaml", "--shell --steps 200", folder);
     /* Memories and registers begin with bits drawn by the seed. */
     in_folder(folder, 0, "make host FLOATS=c OPTIMISE=-O1 INITIAL=unique", NULL, NULL);
     check_training(folder, folder, "");
@@ -164,7 +144,8 @@ static void test_training(void **state) {
     in_folder(folder, 1, "./host/simulated -d colour=red", "is none of", NULL);
     /* Another rate is a register of the same hardware; another sentence gives other losses. */
     assert_non_null(mkdtemp(faster));
-    generate("tests/rtl/data/fused.yaml", "--steps 20 --set training.learning_rate=0.25", faster);
+    test_generate("tests/rtl/data/fused.yaml", "--shell --steps 20 --set training.learning_rate=0.25",
+                  faster);
     check_training(folder, faster, "-r 0.25 -n 20");
     in_folder(
         folder, 0,
@@ -179,13 +160,13 @@ static void test_training(void **state) {
 /* Sentences of a data folder, by their own numbers. */
 static void test_questions(void **state) {
     (void)state;
-    need("verilator");
+    test_need("verilator");
     char folder[] = "shell-XXXXXX", command[512];
     assert_non_null(mkdtemp(folder));
     snprintf(command, sizeof command, "'%s' train --generate questions --sentences 60", TEST_PROGRAM);
     in_folder(folder, 0, command, NULL, NULL);
-    snprintf(command, sizeof command, "--steps 60 --data '%s/questions'", folder);
-    generate("tests/rtl/data/questions.yaml", command, folder);
+    snprintf(command, sizeof command, "--shell --steps 60 --data '%s/questions'", folder);
+    test_generate("tests/rtl/data/questions.yaml", command, folder);
     in_folder(folder, 0, "make host FLOATS=c OPTIMISE=-O1 INITIAL=unique", NULL, NULL);
     check_training(folder, folder, "-d seed=3,stall=10");
     remove_folder(folder);
@@ -193,11 +174,11 @@ static void test_questions(void **state) {
 
 static void test_lint(void **state) {
     (void)state;
-    need("verilator");
-    need("iverilog");
+    test_need("verilator");
+    test_need("iverilog");
     char folder[] = "shell-XXXXXX";
     assert_non_null(mkdtemp(folder));
-    generate("tests/rtl/data/kernels.yaml", "", folder);
+    test_generate("tests/rtl/data/kernels.yaml", "--shell", folder);
     in_folder(folder, 0, "make -s lint-shell", NULL, NULL);
     in_folder(folder, 1, "make -s lint-shell 2>&1 | grep -E 'warning:|sorry:|error:|Warning'", NULL, NULL);
     in_folder(folder, 2, "sed -i 's/COUNT.(ROOM - BURST)/ROOM - BURST/' shell.sv && make lint-shell", "WIDTH",
@@ -217,9 +198,9 @@ static void test_scripts(void **state) {
     (void)state;
     char folder[] = "shell-XXXXXX", path[64];
     assert_non_null(mkdtemp(folder));
-    generate("tests/rtl/data/kernels.yaml", "--device u50", folder);
-    need("tclsh");
-    need("xmllint");
+    test_generate("tests/rtl/data/kernels.yaml", "--shell --device u50", folder);
+    test_need("tclsh");
+    test_need("xmllint");
     snprintf(path, sizeof path, "%s/read.tcl", folder);
     assert_int_equal(tn_file_write(path, read_scripts, strlen(read_scripts), NULL), TN_OK);
     in_folder(folder, 0, "tclsh read.tcl >calls && cat calls", "package_xo -force -xo_path", NULL);
@@ -251,7 +232,7 @@ static void test_card(void **state) {
     (void)state;
     char folder[] = "shell-XXXXXX", command[512];
     assert_non_null(mkdtemp(folder));
-    generate("tests/rtl/data/fused.yaml", "", folder);
+    test_generate("tests/rtl/data/fused.yaml", "--shell", folder);
     snprintf(
         command, sizeof command,
         "cc -std=c99 -Wall -Wextra -Werror -fsyntax-only -Ihost -I. -I'%s' host/host.c host/device_xrt.c",

@@ -145,13 +145,7 @@ static void put_vectors(tn_buffer *out) {
 
 static void test_templates(void **state) {
     (void)state;
-    test_run found = test_shell("command -v verilator");
-    bool present = found.status == 0;
-    test_run_free(&found);
-    if (!present) {
-        print_message("SKIPPED: verilator is absent\n");
-        skip();
-    }
+    test_need("verilator");
     int cases =
         getenv("TENFOLD_RTL_CASES") ? ALL_LATENCIES : 1; /* the device files' latency; or all of special.sv */
     char folder[] = "special-XXXXXX", command[2048];

@@ -34,19 +34,9 @@ static uint64_t cells(const char *report, const char *name) {
     return 0;
 }
 
-static void need_yosys(void) {
-    test_run found = test_shell("command -v yosys");
-    bool absent = found.status != 0;
-    test_run_free(&found);
-    if (absent) {
-        print_message("SKIPPED: yosys is absent\n");
-        skip();
-    }
-}
-
 static void test_blocks(void **state) {
     (void)state;
-    need_yosys();
+    test_need("yosys");
     char folder[] = "synthesis-XXXXXX", command[1024];
     assert_non_null(mkdtemp(folder));
     json_t *answer = test_program_json(0, "rtl", test_source("tests/cli/data/small-layer.yaml"), "--layer",
@@ -86,7 +76,7 @@ static void test_depth(void **state) {
         QUICK = 4,
         ALL = sizeof operators / sizeof *operators
     }; /* the others where TENFOLD_RTL_CASES asks */
-    need_yosys();
+    test_need("yosys");
     char folder[] = "depth-XXXXXX", command[2048], name[64];
     assert_non_null(mkdtemp(folder));
     snprintf(command, sizeof command, "'%s' rtl '%s' -o '%s' --update >/dev/null && cp '%s'/fp32_*.sv '%s'",

@@ -1,6 +1,7 @@
 #include "support/program.h"
 
 #include "support/folder.h"
+#include "support/shared.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +123,26 @@ json_t *test_shell_json(const char *command) {
     if (!json) fail_msg("%s: %s", command, where.text);
     test_run_free(&result);
     return json;
+}
+
+void test_generate(const char *model, const char *options, const char *folder) {
+    char command[1024];
+    snprintf(command, sizeof command, "'%s' rtl '%s' -o '%s' --update %s", TEST_PROGRAM, test_source(model),
+             folder, options);
+    test_run run = test_shell(command);
+    if (run.status != 0) fail_msg("%s: %s%s", command, run.out, run.err);
+    test_run_free(&run);
+}
+
+void test_need(const char *tool) {
+    char command[64];
+    snprintf(command, sizeof command, "command -v %s", tool);
+    test_run found = test_shell(command);
+    bool absent = found.status != 0;
+    test_run_free(&found);
+    if (!absent) return;
+    print_message("SKIPPED: %s is absent\n", tool);
+    skip();
 }
 
 void test_run_free(test_run *result) {

@@ -19,6 +19,10 @@ test_run test_shell(const char *command);
 void test_expect(int status, const char *command, const char *in_out, const char *in_err);
 /* unless it ends well and prints JSON (decref it). */
 json_t *test_shell_json(const char *command);
+/* Generates the whole step of a model of the source tree into a folder, with more options of `rtl`; fails unless it ends well. */
+void test_generate(const char *model, const char *options, const char *folder);
+/* Skips the test, aloud, where a tool is absent. */
+void test_need(const char *tool);
 void test_run_free(test_run *run);
 
 #endif
