@@ -127,7 +127,29 @@ static tn_status find_arithmetic(tn_workload *workload, const tn_operation *oper
                        workload->step->name, TN_ARITHMETICS_MOST);
     workload->arithmetic[*place] = *wanted;
     workload->arithmetics++;
-    return tn_lane_load(workload->device, wanted, &workload->lane[*place], error);
+    return TN_OK;
+}
+
+static tn_status load_rows(tn_workload *workload, tn_error *error) {
+    TN_TRY(tn_operator_set_load(workload->device, &workload->step->formats->accumulate,
+                                &workload->vector_operators, error));
+    for (uint32_t i = 0; i < workload->arithmetics; i++)
+        TN_TRY(tn_lane_load(workload->device, &workload->arithmetic[i], &workload->lane[i], error));
+    return TN_OK;
+}
+
+/* Operators of all products and vector kernels; what the clock is too fast for, is told at once. */
+static tn_status load_operators(tn_workload *workload, tn_error *error) {
+    const tn_step *step = workload->step;
+    uint32_t place;
+    for (uint32_t i = 0; i < step->operations; i++)
+        if (step->operation[i].kind == TN_OP_PRODUCT)
+            TN_TRY(find_arithmetic(workload, &step->operation[i], &place, error));
+    const tn_status status = load_rows(workload, error);
+    if (status == TN_INPUT)
+        TN_TRY(tn_operators_check(workload->device, &step->formats->accumulate, workload->arithmetic,
+                                  workload->arithmetics, error));
+    return status;
 }
 
 static void note_vector(tn_workload *workload, const tn_operation *operation, uint8_t kind) {
@@ -225,7 +247,7 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
     made->built[TN_FUSION_NONE] = made;
     made->word_bits = 8 * step->element_bytes;
     made->obstacle = tn_step_obstacle(step);
-    TN_TRY(tn_operator_set_load(device, &step->formats->accumulate, &made->vector_operators, error));
+    TN_TRY(load_operators(made, error));
     TN_TRY(list_works(made, error));
     TN_TRY(check_bounds(made, error));
     size_t operations = step->operations;
