@@ -301,12 +301,19 @@ static tn_status find_density(bounder *state, tn_store store, uint32_t log, tn_e
     *density = *padded = 1;
     if (banks_asked(state->build, log) != 1 || asked == TN_STYLE_DISTRIBUTED || asked == TN_STYLE_SHALLOW)
         return TN_OK;
-    TN_TRY(least_density(state, store, log, TN_STYLE_BLOCK, &block, error));
-    TN_TRY(least_density(state, store, log, TN_STYLE_ULTRA, &ultra, error));
+    const bool by_element = tn_device_is_generated(state->workload->device);
+    if (by_element) { /* elements share blocks across rows of them, whatever the depth */
+        block = tn_memory_element_density(TN_STYLE_BLOCK, state->workload->word_bits);
+        ultra = tn_memory_element_density(TN_STYLE_ULTRA, state->workload->word_bits);
+        if (asked == TN_STYLE_AUTO && state->workload->device->resources.uram == 0) ultra = block;
+    } else {
+        TN_TRY(least_density(state, store, log, TN_STYLE_BLOCK, &block, error));
+        TN_TRY(least_density(state, store, log, TN_STYLE_ULTRA, &ultra, error));
+    }
     *density = *padded = asked == TN_STYLE_BLOCK   ? block
                          : asked == TN_STYLE_ULTRA ? ultra
                                                    : fmin(block, ultra);
-    if (asked == TN_STYLE_AUTO && is_settled(state, state->workload->word_bits << log))
+    if (asked == TN_STYLE_AUTO && !by_element && is_settled(state, state->workload->word_bits << log))
         TN_TRY(least_density(state, store, log, TN_STYLE_AUTO, density, error));
     return TN_OK;
 }
