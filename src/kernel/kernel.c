@@ -138,12 +138,12 @@ static tn_status take_own_operators(const tn_device *device, const tn_arithmetic
     return TN_OK;
 }
 
-tn_status tn_lane_load(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
-                       tn_error *error) {
+static tn_status load_one(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
+                          tn_error *error) {
     tn_arithmetic this_arithmetic = *arithmetic;
     this_arithmetic.left = decoded(&this_arithmetic.left);
     this_arithmetic.right = decoded(&this_arithmetic.right);
-    *lane = (tn_lane){.group = 1, .packed = 1};
+    *lane = (tn_lane){.group = 1, .packed = 1, .begin_packed = 1};
     if (is_block(&this_arithmetic.left) && is_block(&this_arithmetic.right)) {
         TN_TRY(load_block(device, &this_arithmetic, lane, error));
         return take_own_operators(device, arithmetic, lane, error);
@@ -153,10 +153,59 @@ tn_status tn_lane_load(const tn_device *device, const tn_arithmetic *arithmetic,
     return load_floating(device, &this_arithmetic, lane, error);
 }
 
+static void add_cost(tn_operator_cost *cost, const tn_operator_cost *other) {
+    cost->stages = tn_greatest(cost->stages, other->stages);
+    cost->lut += other->lut;
+    cost->ff += other->ff;
+    cost->dsp += other->dsp;
+    if (!cost->row) cost->row = other->row;
+}
+
+/* What both are made of beside each other. Sums of the same operator are made by one. */
+static void add_lane(tn_lane *lane, const tn_lane *begin) {
+    const bool common = lane->sum.row == begin->sum.row && lane->sum.row;
+    const uint64_t lut = tn_greatest(lane->sum.lut, begin->sum.lut),
+                   ff = tn_greatest(lane->sum.ff, begin->sum.ff);
+    lane->begin_multiply = begin->multiply;
+    lane->begin_packed = begin->packed;
+    lane->multiply.stages = tn_greatest(lane->multiply.stages, begin->multiply.stages);
+    add_cost(&lane->tree, &begin->tree);
+    if (common) {
+        lane->sum.lut = lut;
+        lane->sum.ff = ff;
+    } else {
+        add_cost(&lane->sum, &begin->sum);
+    }
+    /* Of one that sums each term by itself the group is that of the other. */
+    lane->group = lane->group == 1 || begin->group == 1
+                      ? tn_greatest(lane->group, begin->group)
+                      : tn_greatest_common_divisor(lane->group, begin->group);
+    lane->sum_bits = tn_greatest(lane->sum_bits, begin->sum_bits);
+}
+
+tn_status tn_lane_load(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
+                       tn_error *error) {
+    tn_lane begin;
+    TN_TRY(load_one(device, arithmetic, lane, error));
+    if (!arithmetic->begins) return TN_OK;
+    const tn_arithmetic first = {
+        .left = arithmetic->begin, .right = arithmetic->begin, .sum = arithmetic->sum};
+    TN_TRY(load_one(device, &first, &begin, error));
+    add_lane(lane, &begin);
+    return TN_OK;
+}
+
 void tn_arithmetic_text(const tn_arithmetic *arithmetic, char text[TN_ARITHMETIC_TEXT]) {
     char left[TN_NUMBER_FORMAT_NAME], right[TN_NUMBER_FORMAT_NAME];
     tn_number_format_name(&arithmetic->left, left);
     tn_number_format_name(&arithmetic->right, right);
+    if (arithmetic->begins) {
+        char begin[TN_NUMBER_FORMAT_NAME];
+        const bool same = tn_number_format_same(&arithmetic->left, &arithmetic->right);
+        tn_number_format_name(&arithmetic->begin, begin);
+        snprintf(text, TN_ARITHMETIC_TEXT, same ? "%s, then %s" : "%s, then %s x %s", begin, left, right);
+        return;
+    }
     if (arithmetic->chunk_bits)
         snprintf(text, TN_ARITHMETIC_TEXT, "bfp%" PRIu64 ",%" PRIu32 " in chunks of %" PRIu32,
                  arithmetic->left.group, arithmetic->left.exponent_bits, arithmetic->chunk_bits);
@@ -261,9 +310,9 @@ static void add_operators(tn_resources *used, const tn_operator_cost *cost, uint
 
 /* Multipliers of a column of output sums have the right operand in common, those of a row the left one: so many at a
  * time are one packed multiplier, along the side where fewer are left over. */
-static void add_multipliers(tn_resources *used, const tn_matmul *kernel) {
-    const tn_operator_cost *cost = &kernel->lane.multiply;
-    uint64_t packed = kernel->lane.packed, rows = kernel->rows, columns = kernel->columns;
+static void add_multipliers(tn_resources *used, const tn_matmul *kernel, const tn_operator_cost *cost,
+                            uint64_t packed) {
+    uint64_t rows = kernel->rows, columns = kernel->columns;
     uint64_t all = rows * columns * kernel->reduction;
     uint64_t blocks = tn_least(rows * tn_ceil_div(columns, packed), columns * tn_ceil_div(rows, packed));
     used->lut += cost->lut * all;
@@ -275,7 +324,8 @@ tn_resources tn_matmul_resources(const tn_device *device, const tn_matmul *kerne
     const tn_lane *lane = &kernel->lane;
     tn_resources used = {.lut = device->control.lut, .ff = device->control.ff};
     uint64_t sums = kernel->rows * kernel->columns, groups = tn_ceil_div(kernel->reduction, lane->group);
-    add_multipliers(&used, kernel);
+    add_multipliers(&used, kernel, &lane->multiply, lane->packed);
+    add_multipliers(&used, kernel, &lane->begin_multiply, lane->begin_packed);
     add_operators(&used, &lane->tree, sums * (kernel->reduction - groups));
     add_operators(&used, &lane->sum, sums * groups); /* groups - 1 in the tree, one accumulating */
     /* At most twice the add latency, less one, tiles are open (interleave). */

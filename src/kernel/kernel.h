@@ -37,6 +37,8 @@
  *                         Of groups and pairs too a device row for the format stands for the product, or the adder within
  *                         a group, where both operands have that format
  *   mixed                 what is no floating point is converted to fp32 as it enters
+ *   two formats           multipliers and adders within groups of both, beside each other; the adders of sums are common where
+ *                         both sum in the same format. As many stages as the slower of either
  *
  * Sums are in their own format where that is floating point, else integers, else fp32. Integer operators that the
  * device file does not list follow from its `integer` figures: DSP blocks by device/multiply.h (products too small
@@ -58,13 +60,15 @@ typedef struct tn_lane {
     uint64_t group;        /* terms of a group; 1: all additions are `sum` */
     uint64_t sum_bits;     /* width of an accumulated sum */
     uint64_t packed;       /* multipliers with an operand in common that the DSP blocks of one serve */
+    tn_operator_cost begin_multiply; /* of a second format; its stages are in those of `multiply` */
+    uint64_t begin_packed;
 } tn_lane;
 
 tn_status tn_lane_load(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
                        tn_error *error);
 
-/* "fp32", "bfp16,3,4", "int8 x int16", "bfp16,8 in chunks of 2" */
-enum { TN_ARITHMETIC_TEXT = 2 * TN_NUMBER_FORMAT_NAME + 16 };
+/* "fp32", "bfp16,3,4", "int8 x int16", "bfp16,8 in chunks of 2", "fp32, then int8" */
+enum { TN_ARITHMETIC_TEXT = 3 * TN_NUMBER_FORMAT_NAME + 16 };
 void tn_arithmetic_text(const tn_arithmetic *arithmetic, char text[TN_ARITHMETIC_TEXT]);
 
 typedef struct tn_matmul {

@@ -91,7 +91,7 @@ typedef struct tn_lowered_step {
 static inline bool tn_is_rounded(const tn_lowered_step *lowered, const tn_operation *operation) {
     if (!lowered->rounding) return false;
     const tn_operand_rounding *how = lowered->rounding[operation - lowered->step.operation];
-    return how[0].format || how[1].format;
+    return how[0].format || how[1].format || how[0].schedule;
 }
 
 /* Lowers the model's step of a sort (model/model.h); the model must outlive it. A model that takes features from outside is TN_INPUT. */

@@ -7,6 +7,7 @@
 #include "model/operation.h"
 #include "train/answers.h"
 #include "train/experts.h"
+#include "train/gradients.h"
 #include "train/selection.h"
 #include "train/trainer_state.h"
 
@@ -95,31 +96,6 @@ static void draw_noise(tn_trainer *t) {
     t->rounding.noise = tn_splitmix_next(&seed) ^ (tn_splitmix_next(&step) << 1);
 }
 
-/* The gradient that operation `i` updates a parameter by; false: it is no update. */
-static bool is_update(const tn_lowered_step *lowered, uint32_t i, uint32_t *gradient) {
-    const tn_operation *o = &lowered->step.operation[i];
-    *gradient = o->read_count > 1 ? o->reads[1] : 0;
-    return tn_operation_is_update(o);
-}
-
-/* All parameters' gradients together, by one factor. Source: Pascanu, Mikolov, Bengio, On the difficulty of training
- * recurrent neural networks, ICML 2013. */
-static void clip_gradients(const tn_step_run *r) {
-    const tn_lowered_step *lowered = &r->sized->lowered;
-    const tn_kernels *k = r->t->kernels;
-    double squares = 0;
-    uint32_t gradient;
-    for (uint32_t i = lowered->update_begin; i < lowered->step.operations; i++)
-        if (is_update(lowered, i, &gradient))
-            squares += k->square_sum(tn_array_values(r, gradient), lowered->step.array[gradient].elements);
-    double norm = sqrt(squares);
-    if (!(norm > r->t->settings.clip_norm)) return;
-    for (uint32_t i = lowered->update_begin; i < lowered->step.operations; i++)
-        if (is_update(lowered, i, &gradient))
-            k->scale(tn_array_values(r, gradient), lowered->step.array[gradient].elements,
-                     r->t->settings.clip_norm / norm);
-}
-
 /* First the true steps of a cycle, in which predictors learn, then those that they predict. */
 static uint32_t sort_of_step(const tn_trainer *t) {
     const tn_model_predicted *predicted = &t->model->keys.predicted_gradients;
@@ -143,9 +119,10 @@ tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t cou
     draw_noise(t);
     t->zeros.counts = t->steps % TN_ZERO_STEPS == 0;
     select_once(&r);
-    if (t->settings.clip_norm > 0) {
+    if (t->settings.clip_norm > 0 || t->gradients.sum) {
         tn_run_operations(&r, 0, r.sized->lowered.update_begin);
-        clip_gradients(&r);
+        if (t->gradients.sum) tn_note_gradients(&r);
+        if (t->settings.clip_norm > 0) tn_clip_gradients(&r);
         tn_run_operations(&r, r.sized->lowered.update_begin, step->operations);
     } else if (r.sized->sort == TN_SORT_PREDICTED) {
         tn_run_operations(&r, 0, r.sized->lowered.forward_end);
@@ -482,6 +459,7 @@ void tn_trainer_free(tn_trainer *t) {
     tn_free(t->pool_memory);
     tn_free(t->scratch_memory);
     tn_rounding_free(&t->rounding);
+    tn_gradient_sums_free(&t->gradients);
     tn_free(t->batch.token);
     tn_free(t->batch.slot);
     tn_free(t->batch.intent);
@@ -596,4 +574,9 @@ uint64_t tn_trainer_steps(const tn_trainer *t) {
 
 void tn_trainer_set_steps(tn_trainer *t, uint64_t steps) {
     t->steps = steps;
+}
+
+void tn_trainer_wide_counts(const tn_trainer *t, uint64_t *wide, uint64_t *operands) {
+    *wide = t->rounding.wide;
+    *operands = t->rounding.operands;
 }

@@ -2,6 +2,7 @@
 #ifndef TN_TRAIN_TRAINER_STATE_H
 #define TN_TRAIN_TRAINER_STATE_H
 
+#include "train/gradient_sums.h"
 #include "train/lowered_step.h"
 #include "train/team.h"
 #include "train/trainer.h"
@@ -55,6 +56,7 @@ struct tn_trainer {
     size_t pool_bytes, scratch_elements;
     tn_rounding_room rounding;
     tn_zero_counter zeros;
+    tn_gradient_sums gradients;
     uint32_t *kept_token,
         *kept_head;    /* of each example, ascending, where tokens and heads are pruned (train/answers.h) */
     double *weight_of; /* of each token or head of an example, to choose by */
