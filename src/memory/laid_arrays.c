@@ -131,7 +131,8 @@ bool tn_lookup_is_by_token(const tn_program *program, const tn_program_step *ste
 }
 
 bool tn_moves_by_row(const tn_step *step, const tn_operation *operation) {
-    if (operation->kind == TN_OP_LOOKUP || tn_operation_rows[operation->kind].shape == TN_SHAPE_ROUTED)
+    if (operation->kind == TN_OP_LOOKUP || operation->kind == TN_OP_APPEND ||
+        tn_operation_rows[operation->kind].shape == TN_SHAPE_ROUTED)
         return true;
     bool positions = step->array[operation->writes[0]].role == TN_ARRAY_GRADIENT &&
                      step->layer[operation->layer].family == TN_LAYER_POSITIONS;
@@ -180,7 +181,7 @@ static void add_operand(finder *state, const tn_operation *operation, uint32_t a
         is_matrix(state, array, tn_window_features(operation));
         return;
     }
-    if (row->shape == TN_SHAPE_MEAN) by_row = true;
+    if (row->shape == TN_SHAPE_MEAN || row->shape == TN_SHAPE_APPEND) by_row = true;
     if (this_array->elements == operation->rows * operation->columns ||
         (parameter && this_array->elements == operation->columns) ||
         (by_row && this_array->elements % operation->columns == 0))

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char *const file_kinds[] = {"model", NULL};
-static const char *const phases[] = {"training", "inference", NULL};
+static const char *const phases[] = {"training", "inference", "decode", NULL};
 static const char *const update_times[] = {"end", "write-back", NULL};
 static const char *const activation_policies[] = {"keep",       "recompute", "recompute-layers",
                                                   "reversible", "optimal",   NULL};
@@ -201,7 +201,10 @@ static const tn_field model_fields[] = {
            TN_SEEN(tn_model_file, name_at)),
     TN_KEY(
         CHOICE, tn_model_file, phase,
-        "training: forward, backward, update; inference: forward alone, nothing is kept for a backward pass",
+        "training: forward, backward, update; inference: forward alone, nothing is kept for a backward pass; "
+        "decode: the forward pass of one token of each example, the last of `sequence`, with keys and values "
+        "of "
+        "those before it in a cache",
         TN_DEFAULT("training"), TN_ONE_OF(phases)),
     TN_KEY(COUNT, tn_model_file, batch, "examples of a training step", TN_DEFAULT("1"), TN_FROM(1)),
     TN_KEY(COUNT, tn_model_file, sequence, "tokens of an example", TN_REQUIRED, TN_FROM(1)),

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum tn_model_phase { TN_PHASE_TRAINING, TN_PHASE_INFERENCE } tn_model_phase;
+typedef enum tn_model_phase { TN_PHASE_TRAINING, TN_PHASE_INFERENCE, TN_PHASE_DECODE } tn_model_phase;
 typedef enum tn_update_when { TN_UPDATE_END, TN_UPDATE_WRITE_BACK } tn_update_when;
 typedef enum tn_outlier_scale { TN_OUTLIER_SCALE_SIGMA, TN_OUTLIER_SCALE_MSE } tn_outlier_scale;
 

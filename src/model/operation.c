@@ -12,6 +12,7 @@ const char *const tn_array_role_names[] = {
     [TN_ARRAY_GRADIENT] = "gradient",
     [TN_ARRAY_OPTIMIZER] = "optimizer",
     [TN_ARRAY_CONSTANT] = "constant",
+    [TN_ARRAY_CACHE] = "cache",
     [TN_ARRAY_ACTIVATION] = "activation",
     [TN_ARRAY_INTERMEDIATE] = "intermediate",
     [TN_ARRAY_ROLES] = NULL,
@@ -54,6 +55,9 @@ const char *const tn_array_part_names[] = {
     [TN_PART_STEP_GRADIENT] = "step-gradient",
     [TN_PART_WRITE_GRADIENT] = "write-gradient",
     [TN_PART_READ_GRADIENT] = "read-gradient",
+    [TN_PART_KEY_CACHE] = "key-cache",
+    [TN_PART_VALUE_CACHE] = "value-cache",
+    [TN_PART_PLACE] = "place",
     [TN_ARRAY_PARTS] = NULL,
 };
 
@@ -75,6 +79,7 @@ const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS] = {
     [TN_OP_PRODUCT] = {"product", "matmul", TN_SHAPE_PRODUCT, "lr|bb", "y|y", {{0}}},
 
     [TN_OP_LOOKUP] = {"lookup", "lookup", TN_SHAPE_LOOKUP, "t", "y", {MAP("y = move a")}},
+    [TN_OP_APPEND] = {"append", "append", TN_SHAPE_APPEND, "x", "a", {MAP("y = move a")}},
     [TN_OP_SCATTER] = {"scatter", "scatter", TN_SHAPE_SCATTER, "d|t", "t", {ACCUMULATE("u = move a")}},
     [TN_OP_ADD] = {"add", "add", TN_SHAPE_ADD, "xb", "y", {MAP("y = a + b")}, .may_fuse = true},
     [TN_OP_SUBTRACT] = {"subtract", "subtract", TN_SHAPE_MAP, "xx", "y", {MAP("y = a - b")}},
@@ -261,7 +266,8 @@ bool tn_operation_is_elementwise(tn_operation_kind kind) {
 bool tn_operation_is_across_rows(tn_operation_kind kind) {
     const tn_operation_shape shape = tn_operation_rows[kind].shape;
     return shape == TN_SHAPE_SCATTER || shape == TN_SHAPE_SUM || shape == TN_SHAPE_MEAN ||
-           shape == TN_SHAPE_ROUTE || shape == TN_SHAPE_ROUTED || shape == TN_SHAPE_SEQUENCE;
+           shape == TN_SHAPE_ROUTE || shape == TN_SHAPE_ROUTED || shape == TN_SHAPE_SEQUENCE ||
+           shape == TN_SHAPE_APPEND;
 }
 
 bool tn_operation_begins_at_zero(const tn_operation *operation) {

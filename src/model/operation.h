@@ -53,6 +53,7 @@ typedef enum tn_operation_shape {
     TN_SHAPE_PRODUCT,
     TN_SHAPE_LOOKUP,   /* rows of what it reads, by word, by place, or those that stay */
     TN_SHAPE_SCATTER,  /* rows of what it reads are added to rows of what it writes */
+    TN_SHAPE_APPEND,   /* rows of what it reads take the place of rows of what it writes */
     TN_SHAPE_ADD,      /* of each element its own, where the second operand may repeat */
     TN_SHAPE_MAP,      /* of each element its own */
     TN_SHAPE_SUM,      /* sums down the columns */

@@ -32,7 +32,7 @@ uint64_t tn_step_macs(const uint64_t macs[TN_PHASES]) {
 
 bool tn_array_is_resident(const tn_array *array) {
     return array->role == TN_ARRAY_PARAMETER || array->role == TN_ARRAY_OPTIMIZER ||
-           array->role == TN_ARRAY_CONSTANT;
+           array->role == TN_ARRAY_CONSTANT || array->role == TN_ARRAY_CACHE;
 }
 
 bool tn_array_is_predictor(const tn_array *array) {

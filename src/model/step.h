@@ -51,6 +51,7 @@ extern const char *const tn_optimizer_names[]; /* "sgd", "momentum", "adam"; end
  *   entropy             is the mean over the rows of the entropy of their softmax, over the most there is
  *   update-             in place; a gradient of fewer elements is of the first `columns` of each of `rows` rows
  *   select              leaves all of a parameter but the `live` greatest zero
+ *   append              writes row i of x into the place of the token, of example i's places
  *
  * Of a layer's program (tn_step_layer.program) a product says which step it is, and program and tensors say
  * what the axes of its arrays are. Attention's products have none: with Q, K, V, O as tokens x features, heads
@@ -107,6 +108,7 @@ typedef enum tn_operation_kind {
     TN_OP_CAUSAL_CONV_GRADIENT,
     TN_OP_SCAN, /* of a selective state space */
     TN_OP_SCAN_GRADIENT,
+    TN_OP_APPEND, /* a token's keys or values to the cache */
     TN_OPERATION_KINDS
 } tn_operation_kind;
 
@@ -205,10 +207,11 @@ typedef struct tn_operation {
 } tn_operation;
 
 typedef enum tn_array_role {
-    TN_ARRAY_PARAMETER,    /* cores, biases, scales, tables */
-    TN_ARRAY_GRADIENT,     /* of parameters */
-    TN_ARRAY_OPTIMIZER,    /* momentum, Adam moments */
-    TN_ARRAY_CONSTANT,     /* known before anything runs: sines and cosines of rotary positions */
+    TN_ARRAY_PARAMETER, /* cores, biases, scales, tables */
+    TN_ARRAY_GRADIENT,  /* of parameters */
+    TN_ARRAY_OPTIMIZER, /* momentum, Adam moments */
+    TN_ARRAY_CONSTANT,  /* known before anything runs: sines and cosines of rotary positions */
+    TN_ARRAY_CACHE,     /* keys and values of the tokens so far, which a step of decoding finds and adds to */
     TN_ARRAY_ACTIVATION,   /* layer inputs and outputs, what the backward pass keeps, and their gradients */
     TN_ARRAY_INTERMEDIATE, /* inside a layer's contraction */
     TN_ARRAY_ROLES
@@ -258,6 +261,9 @@ typedef enum tn_array_part {
     TN_PART_STEP_GRADIENT,
     TN_PART_WRITE_GRADIENT,
     TN_PART_READ_GRADIENT,
+    TN_PART_KEY_CACHE, /* examples x places x features */
+    TN_PART_VALUE_CACHE,
+    TN_PART_PLACE, /* of the table of positions, the row of the token that is decoded */
     TN_ARRAY_PARTS
 } tn_array_part;
 extern const char *const tn_array_part_names[]; /* "core", "weight" ...; for people alone */
@@ -323,6 +329,7 @@ typedef struct tn_step {
     const tn_formats *formats;
     const tn_precision_schedule *schedule; /* of the operands' mantissas; NULL: they stay */
     bool inference;                        /* the forward pass alone */
+    bool decoding;                         /* of one token an example, behind sequence - 1 in a cache */
     double deadline_us, least_V;           /* of a step whose clock and voltage follow the work; 0: neither */
     double retention_us, refresh_pJ;       /* of activations' cells, a word; 0: they keep what they hold */
     const char *precision;                 /* name of formats->accumulate */
@@ -342,12 +349,14 @@ typedef struct tn_step {
     /* The same and the parameters in bytes, each array in its format; the most at once of either need not fall at
      * the same time. */
     uint64_t parameter_bytes, gradient_bytes, optimizer_bytes, activation_bytes, peak_bytes;
+    /* The cache of decoding, and what of it the step's operations read and write. */
+    uint64_t cache_elements, cache_bytes, cache_moved_elements, cache_moved_bytes;
 } tn_step;
 
 /* Of all phases together; a step's and a layer's fit 64 bits. */
 uint64_t tn_step_macs(const uint64_t macs[TN_PHASES]);
 
-/* Parameters, the optimizer's state and constants. */
+/* Parameters, the optimizer's state, constants and the cache of decoding. */
 bool tn_array_is_resident(const tn_array *array);
 /* A matrix of a predictor of gradients (step/predicted_gradients.c). */
 bool tn_array_is_predictor(const tn_array *array);

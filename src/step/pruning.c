@@ -196,6 +196,10 @@ static tn_status early_exit_apply(tn_builder *b, const tn_operation *earlier, ui
         for (uint32_t i = 0; i < operations; i++) TN_TRY(tn_builder_keep(b, &earlier[i]));
         return TN_OK;
     }
+    if (b->step->decoding)
+        return tn_fail_at(b->error, TN_INPUT, b->model->keys.exit_at,
+                          "\"exit\" would leave later blocks without keys and values of the token, which "
+                          "phase: decode reads for the next; leave it out");
     exits x = {.b = b, .earlier = earlier, .operations = operations, .arrays = b->step->arrays};
     TN_TRY(find_shares(&x));
     TN_TRY(find_stages(&x));

@@ -357,7 +357,7 @@ static void find_heads(lowering *l) {
                       .logits = logits,
                       .rows = l->lowered->step.array[logits].elements / outputs,
                       .outputs = outputs,
-                      .of_example = layer->sequence == 1};
+                      .of_example = layer->sequence == 1 && !l->lowered->step.decoding};
     }
 }
 

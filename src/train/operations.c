@@ -10,6 +10,7 @@
 #include "train/experts.h"
 #include "train/selection.h"
 #include "train/trainer_state.h"
+#include "train/windows.h"
 
 #include <math.h>
 #include <string.h>
@@ -88,54 +89,20 @@ static void round_results(const tn_step_run *r, const tn_operation *o) {
     }
 }
 
-/* Rows of a table at the tokens, or of all tokens at the first of each example. */
+/* Rows of a table at the tokens, or of positions at the place of the one that is decoded, or of all tokens at the first of
+ * each example. */
 static void lookup(const tn_step_run *r, const tn_operation *o) {
     size_t row = o->columns * r->t->kernels->bytes;
     const char *source = at(r, o->reads[0]);
     char *target = at(r, o->writes[0]);
     bool table = r->sized->lowered.step.array[o->reads[0]].role == TN_ARRAY_PARAMETER;
     uint64_t tokens = elements(r, o->reads[0]) / o->columns / r->sized->batch;
+    if (r->sized->lowered.step.layer[o->layer].family == TN_LAYER_POSITIONS) {
+        memcpy(target, source + r->t->place * row, row);
+        return;
+    }
     for (uint64_t i = 0; i < o->rows; i++)
         memcpy(target + i * row, source + (table ? r->t->batch.token[i] : i * tokens) * row, row);
-}
-
-/* Visits the pixels of a window: rows of the picture that lie in it, as runs of pixels side by side. From the windows
- * into the picture where `adds`, else from the picture. */
-static void move_window(const tn_kernels *k, const tn_operation *o, uint64_t number, char *window,
-                        char *picture, bool adds) {
-    const tn_window *w = o->window;
-    const uint64_t features = tn_window_features(o), down = number / w->outputs_across * w->stride_down,
-                   across =
-                       number % w->outputs_across * w->stride_across; /* before the padding is taken off */
-    const size_t pixel = features * k->bytes;
-    const uint64_t skipped = across < w->padding_across ? w->padding_across - across : 0,
-                   begin = across + skipped - w->padding_across;
-    for (uint64_t i = 0; i < w->kernel_down; i++) {
-        if (down + i < w->padding_down || down + i - w->padding_down >= w->height) continue;
-        if (skipped >= w->kernel_across || begin >= w->width) return;
-        const uint64_t rest = w->kernel_across - skipped,
-                       pixels = rest < w->width - begin ? rest : w->width - begin;
-        char *inner = window + (i * w->kernel_across + skipped) * pixel,
-             *outer = picture + ((down + i - w->padding_down) * w->width + begin) * pixel;
-        if (adds)
-            k->add(outer, outer, inner, pixels * features, pixels * features);
-        else
-            memcpy(inner, outer, pixels * pixel);
-    }
-}
-
-/* Windows of pictures into rows, or what rows hold added to the pixels that they were taken from. */
-static void move_windows(const tn_step_run *r, const tn_operation *o) {
-    const tn_window *w = o->window;
-    const bool adds = o->kind == TN_OP_SCATTER;
-    char *from = at(r, o->reads[0]), *to = at(r, o->writes[0]);
-    const size_t row = o->columns * r->t->kernels->bytes,
-                 picture = w->height * w->width * tn_window_features(o) * r->t->kernels->bytes;
-    const uint64_t windows = w->outputs_down * w->outputs_across;
-    memset(to, 0, elements(r, o->writes[0]) * r->t->kernels->bytes);
-    for (uint64_t i = 0; i < o->rows; i++)
-        move_window(r->t->kernels, o, i % windows, (adds ? from : to) + i * row,
-                    (adds ? to : from) + i / windows * picture, adds);
 }
 
 /* rows x columns of `source`, row i added to row target(i) of `destination`. */
@@ -157,7 +124,8 @@ static void scatter(const tn_step_run *r, const tn_operation *o) {
     }
 }
 
-/* This member's rows, all within one example at a time: each has its own length. */
+/* This member's rows, all within one example at a time: each has its own length. A token that is decoded sees the cache up to
+ * its own place. */
 static void softmax(const member *m, const tn_instruction *target) {
     const tn_step_run *r = m->r;
     const tn_operation *o = target->operation;
@@ -167,8 +135,9 @@ static void softmax(const member *m, const tn_instruction *target) {
     for (uint64_t e = 0; e < r->sized->batch; e++) {
         tn_share share = tn_team_share(m->team, rows, 1);
         uint64_t length = r->t->batch.length[e] < o->columns ? r->t->batch.length[e] : o->columns;
+        if (r->sized->lowered.step.decoding) length = r->t->place + 1;
         char *first = scores + (e * rows + share.first) * o->columns * k->bytes;
-        if (!r->t->model->layer[o->layer].causal) {
+        if (!r->t->model->layer[o->layer].causal || r->sized->lowered.step.decoding) {
             k->softmax(first, share.end - share.first, o->columns, length, target->scale);
             continue;
         }
@@ -302,7 +271,9 @@ static void rotate(member *m, const tn_instruction *target) {
                              .first = share.first,
                              .positions = o->rows / r->sized->batch,
                              .sign = o->kind == TN_OP_ROTARY ? 1 : -1};
-    r->t->kernels->rotate(at(r, o->writes[0]) + begin, at(r, o->reads[0]) + begin, at(r, o->reads[1]), &how);
+    const uint64_t place = r->sized->lowered.step.decoding ? r->t->place : 0;
+    r->t->kernels->rotate(at(r, o->writes[0]) + begin, at(r, o->reads[0]) + begin,
+                          at(r, o->reads[1]) + place * how.depth * r->t->kernels->bytes, &how);
 }
 
 /* Where this member's rows of an array begin: of matrices and of numbers of rows; what has a number a column is whole. */
@@ -363,14 +334,24 @@ static void look_up(member *m, const tn_instruction *target) {
     if (target->part)
         m->r->t->kernels->copy(target->part, at(m->r, o->reads[0]), at(m->r, o->writes[0]), false);
     else if (o->window)
-        move_windows(m->r, o);
+        tn_run_windows(m->r, o);
     else
         o->gather ? tn_run_gather(m->r, o) : lookup(m->r, o);
 }
 
+/* Of every example one row, to the place of its token. */
+static void append(member *m, const tn_instruction *target) {
+    const tn_step_run *r = m->r;
+    const tn_operation *o = target->operation;
+    const size_t row = o->columns * r->t->kernels->bytes;
+    const uint64_t places = r->sized->lowered.step.sequence;
+    for (uint64_t e = 0; e < o->rows; e++)
+        memcpy(at(r, o->writes[0]) + (e * places + r->t->place) * row, at(r, o->reads[0]) + e * row, row);
+}
+
 static void add_to_rows(member *m, const tn_instruction *target) {
     const tn_operation *o = target->operation;
-    o->window ? move_windows(m->r, o) : scatter(m->r, o);
+    o->window ? tn_run_windows(m->r, o) : scatter(m->r, o);
 }
 
 /* Of the tokens of each example, padding among them; its gradient is the same for all of them. */
@@ -429,6 +410,7 @@ static const struct {
     [TN_SHAPE_PRODUCT] = {multiply_matrices, true},
     [TN_SHAPE_LOOKUP] = {look_up, false},
     [TN_SHAPE_SCATTER] = {add_to_rows, false},
+    [TN_SHAPE_APPEND] = {append, false},
     [TN_SHAPE_ADD] = {add, true},
     [TN_SHAPE_MAP] = {map_elements, true},
     [TN_SHAPE_SUM] = {sum_rows, true},

@@ -127,7 +127,8 @@ tn_status tn_trainer_prepare(tn_trainer *trainer, uint64_t batch, uint64_t token
 tn_status tn_trainer_step(tn_trainer *trainer, const tn_example *example, uint64_t count, bool padded,
                           double rate, tn_step_result *result, tn_error *error);
 
-/* Forward alone. class_of[head] (may be NULL): the greatest output of each example or of each of its tokens,
+/* Forward alone; a model with `phase: decode` token after token of the examples, of which there are at most its batch, each a
+ * step that finds those before it in its cache. class_of[head] (may be NULL): the greatest output of each example or of each of its tokens,
  * one after the other, as many as the examples have. */
 tn_status tn_trainer_forward(tn_trainer *trainer, const tn_example *example, uint64_t count, bool padded,
                              uint32_t *const *class_of, tn_step_result *result, tn_error *error);

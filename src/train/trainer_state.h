@@ -67,7 +67,8 @@ struct tn_trainer {
     tn_batch batch;
     double weight[TN_HEADS_MOST];
     uint64_t steps;
-    bool selected; /* sparse parameters have their first live elements */
+    uint64_t place; /* decoding: of the token in its example, from 0; the cache holds those before it */
+    bool selected;  /* sparse parameters have their first live elements */
     tn_trainer_watcher watcher;
     void *watcher_user;
     bool timed;
@@ -99,6 +100,12 @@ static inline void *tn_array_values(const tn_step_run *run, uint32_t array) {
     const uint64_t place = lowered->place[array];
     return lowered->resident[array] ? (char *)run->t->resident[place] : run->t->pool + place;
 }
+
+/* *aligned = `bytes` of zeroed memory at a multiple of 64; *memory is what tn_free takes. */
+tn_status tn_aligned_memory(size_t bytes, void **memory, char **aligned, tn_error *error);
+
+/* Names and memory of all that stays, by the step `whole` (trainer_parameters.c). */
+tn_status tn_make_parameters(tn_trainer *trainer, tn_error *error);
 
 /* The step of that size and sort, lowered now if it was not yet. */
 tn_status tn_trainer_sized(tn_trainer *trainer, uint64_t batch, uint64_t tokens, uint32_t sort,
