@@ -8,6 +8,7 @@
 #define TN_DEVICE_DEVICE_DATA_H
 
 #include "base/public.h"
+#include "device/block_floating.h"
 #include "device/device.h"
 #include "model/operation.h"
 #include "model/precision.h"
@@ -134,6 +135,7 @@ struct tn_device {
     tn_device_resources_data resources;
     tn_device_memory memory;
     tn_device_integer integer;
+    tn_block_floating_figures block_floating;
     tn_device_control control;
     uint32_t operator_set;     /* tn_operator_source */
     tn_item_list operators;    /* tn_operator_row */

@@ -122,6 +122,33 @@ static tn_status load_block(const tn_device *device, const tn_arithmetic *arithm
     return TN_OK;
 }
 
+static const tn_number_format *wider(const tn_number_format *a, const tn_number_format *b) {
+    return tn_number_format_bits(a) < tn_number_format_bits(b) ? b : a;
+}
+
+/* What lies before the multipliers and behind the groups. Of chunks `begin` is the widest format that they make up; a sum of theirs
+ * adds its chunks' places to the exponent. */
+static void add_conversions(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane) {
+    const bool chunked = arithmetic->chunk_bits > 0;
+    const tn_number_format *widest = wider(&arithmetic->left, &arithmetic->right);
+    if (chunked && arithmetic->begin.kind == TN_BLOCK_FLOATING) widest = wider(widest, &arithmetic->begin);
+    const uint64_t a = chunked ? arithmetic->chunk_bits : arithmetic->left.mantissa_bits,
+                   b = chunked ? arithmetic->chunk_bits : arithmetic->right.mantissa_bits;
+    const tn_block_floating_cost convert = tn_block_floating_convert(&device->block_floating,
+                                                                     widest->mantissa_bits, chunked),
+                                 normalise = tn_block_floating_normalise(
+                                     &device->block_floating, a + b + 2 + tn_tree_depth(lane->group));
+    lane->convert = (tn_operator_cost){.lut = convert.lut, .ff = convert.ff, .stages = convert.stages};
+    lane->sum.lut += normalise.lut;
+    lane->sum.ff += normalise.ff;
+    if (chunked) {
+        lane->sum.lut += (widest->exponent_bits + 1) * device->integer.add_lut_per_bit;
+        lane->sum.ff += (widest->exponent_bits + 1) * device->integer.ff_per_bit;
+    }
+    lane->multiply.stages += convert.stages + normalise.stages;
+    lane->operand_bits = tn_number_format_word_bits(widest);
+}
+
 /* What the device has for a format of groups or pairs takes the place of its integer operators. */
 static tn_status take_own_operators(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
                                     tn_error *error) {
@@ -146,7 +173,10 @@ static tn_status load_one(const tn_device *device, const tn_arithmetic *arithmet
     *lane = (tn_lane){.group = 1, .packed = 1, .begin_packed = 1};
     if (is_block(&this_arithmetic.left) && is_block(&this_arithmetic.right)) {
         TN_TRY(load_block(device, &this_arithmetic, lane, error));
-        return take_own_operators(device, arithmetic, lane, error);
+        TN_TRY(take_own_operators(device, arithmetic, lane, error));
+        if (is_block(&arithmetic->left) && is_block(&arithmetic->right))
+            add_conversions(device, arithmetic, lane);
+        return TN_OK;
     }
     if (is_integer(&this_arithmetic.left) && is_integer(&this_arithmetic.right))
         return load_integer(device, &this_arithmetic, lane, error);
@@ -170,6 +200,10 @@ static void add_lane(tn_lane *lane, const tn_lane *begin) {
     lane->begin_packed = begin->packed;
     lane->multiply.stages = tn_greatest(lane->multiply.stages, begin->multiply.stages);
     add_cost(&lane->tree, &begin->tree);
+    add_cost(&lane->convert, &begin->convert);
+    /* Operands of either format come over the same wires. */
+    lane->operand_bits =
+        lane->operand_bits && begin->operand_bits ? tn_greatest(lane->operand_bits, begin->operand_bits) : 0;
     if (common) {
         lane->sum.lut = lut;
         lane->sum.ff = ff;
@@ -326,6 +360,8 @@ tn_resources tn_matmul_resources(const tn_device *device, const tn_matmul *kerne
     uint64_t sums = kernel->rows * kernel->columns, groups = tn_ceil_div(kernel->reduction, lane->group);
     add_multipliers(&used, kernel, &lane->multiply, lane->packed);
     add_multipliers(&used, kernel, &lane->begin_multiply, lane->begin_packed);
+    add_operators(&used, &lane->convert,
+                  kernel->reduction * (kernel->rows + kernel->columns) + kernel->rows * kernel->columns);
     add_operators(&used, &lane->tree, sums * (kernel->reduction - groups));
     add_operators(&used, &lane->sum, sums * groups); /* groups - 1 in the tree, one accumulating */
     /* At most twice the add latency, less one, tiles are open (interleave). */

@@ -28,8 +28,9 @@
  *                         (2^16 terms); a device row for the format, where both operands have it and there is one
  *   block floating point  values of a group share an exponent of e bits, each has a sign and m mantissa bits.
  *                         Products are integer ones of m + 1 bits, summed as integers within a group; group sums are
- *                         scaled by the sum of the two exponents (an e + 1 bit adder) and added in the sums' format,
- *                         whose adder shifts and normalises
+ *                         scaled by the sum of the two exponents (an e + 1 bit adder), normalised and added in the sums'
+ *                         format. A converter for each value at the kernel's ports makes fp32 words into groups, and the
+ *                         results that products alone read (device/block_floating.h)
  *   the same in chunks    a multiplier of the chunk's bits and a sign on either side serves mantissas of any number of
  *                         chunks, a pair of chunks in a pass (FAST)
  *   outlier-victim pairs  an integer product of their bits, shifted, as block floating point of groups of one; decoders are
@@ -62,6 +63,8 @@ typedef struct tn_lane {
     uint64_t packed;       /* multipliers with an operand in common that the DSP blocks of one serve */
     tn_operator_cost begin_multiply; /* of a second format; its stages are in those of `multiply` */
     uint64_t begin_packed;
+    tn_operator_cost convert; /* of a value at the kernel's ports; its stages are in those of `multiply` */
+    uint64_t operand_bits;    /* of an operand's word that is routed by itself; 0: as sums are */
 } tn_lane;
 
 tn_status tn_lane_load(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,

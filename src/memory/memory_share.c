@@ -70,6 +70,7 @@ tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_m
                                .style = placed.place.style,
                                .stored_bits = placed.stored_bits,
                                .port = {.memories = placed.memories, .words = placed.accesses}};
+    if (memory->word_bits > 0 && memory->word_bits < word_bits) share->port.narrow = placed.memories;
     if (!row || !row->of_bound)
         TN_TRY(find_selection(device, memory->word_bits > 0 ? memory->word_bits : word_bits, build, &placed,
                               memory->copies, &share->selection_lut, error));

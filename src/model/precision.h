@@ -21,8 +21,8 @@ typedef struct tn_formats {
 } tn_formats;
 
 /* How a product is multiplied. Mantissas of block floating point may be multiplied in chunks of `chunk_bits`, each
- * with a sign, a pair of chunks in a pass (FAST); 0: whole. A kernel that `begins` in another format has multipliers for
- * operands of `begin`, too. */
+ * with a sign, a pair of chunks in a pass (FAST); 0: whole; `begin` is then the widest format that they make up. A kernel that
+ * `begins` in another format has multipliers for operands of `begin`, too. */
 typedef struct tn_arithmetic {
     tn_number_format left, right, sum, begin;
     uint32_t chunk_bits, begins; /* begins: 0 or 1 */

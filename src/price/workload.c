@@ -329,6 +329,20 @@ static tn_resources port_of(const tn_workload *workload, const tn_port_source *s
     return recall_route(workload, &route);
 }
 
+/* The port of an operand that a converter makes narrow before it is rotated: words of block floating point come at their own
+ * width, and from memories of wider ones the rest of these beside them. */
+static tn_resources operand_port_of(const tn_workload *workload, const tn_port_source *source,
+                                    uint64_t operand_bits) {
+    const uint64_t bits = workload->word_bits;
+    if (operand_bits == 0 || operand_bits >= bits) return port_of(workload, source, source->memories);
+    tn_route route = {.words = source->words, .word_bits = operand_bits, .sources = source->memories};
+    memcpy(route.banks, source->banks, sizeof route.banks);
+    tn_resources used = recall_route(workload, &route);
+    used.lut += tn_multiplexer_lut(workload->device, source->memories - source->narrow,
+                                   source->words * (bits - operand_bits));
+    return used;
+}
+
 tn_vector tn_workload_vector(const tn_workload *workload, const tn_build *build, tn_operation_kind kind) {
     const tn_operator_set *operators = &workload->vector_operators;
     const uint64_t lanes = tn_vector_lanes(kind, build->vector, build->lane_dsp, operators);
@@ -340,13 +354,13 @@ uint64_t tn_workload_vector_units(const tn_workload *workload, const tn_build *b
 }
 
 /* Multiplexers and rotators of one matmul kernel. */
-static tn_resources matmul_routing(const tn_workload *workload, const tn_build *build,
+static tn_resources matmul_routing(const tn_workload *workload, const tn_build *build, uint32_t arithmetic,
                                    const tn_port_source *ports) {
     tn_resources used = {0};
     const tn_port_source *result = &ports[TN_SIDE_RESULT];
     for (int side = TN_SIDE_LEFT; side <= TN_SIDE_RIGHT; side++) {
         const tn_port_source *source = &ports[side];
-        const tn_resources port = port_of(workload, source, source->memories);
+        const tn_resources port = operand_port_of(workload, source, workload->lane[arithmetic].operand_bits);
         tn_resources_add(&used, &port, 1);
     }
     const tn_port_source *second = &ports[TN_SIDE_BESIDE];
@@ -372,13 +386,13 @@ static tn_resources vector_routing(const tn_workload *workload, const tn_build *
 
 tn_resources tn_workload_routing(const tn_workload *workload, const tn_build *build,
                                  const tn_port_source *ports) {
-    const tn_resources matmul = matmul_routing(workload, build, ports);
     tn_resources all = vector_routing(workload, build, ports);
-    uint64_t matmuls = 0;
-    for (uint32_t i = 0; i < workload->arithmetics; i++) matmuls += tn_workload_matmuls(workload, build, i);
     all.lut *= tn_workload_vector_units(workload, build);
     all.ff *= tn_workload_vector_units(workload, build);
-    tn_resources_add(&all, &matmul, matmuls);
+    for (uint32_t i = 0; i < workload->arithmetics; i++) {
+        const tn_resources matmul = matmul_routing(workload, build, i, ports);
+        tn_resources_add(&all, &matmul, tn_workload_matmuls(workload, build, i));
+    }
     return all;
 }
 

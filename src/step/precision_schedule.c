@@ -56,6 +56,15 @@ static double chunks(const tn_number_format *format) {
     return (double)(format->mantissa_bits / TN_CHUNK_BITS);
 }
 
+/* What a kernel of chunks holds whole. */
+static tn_number_format widest(const tn_builder *b) {
+    tn_number_format format = b->model->keys.schedule.begin;
+    for (int i = 0; i < TN_VALUES; i++)
+        if (tn_number_format_bits(&b->model->keys.formats.operand[i]) > tn_number_format_bits(&format))
+            format = b->model->keys.formats.operand[i];
+    return format;
+}
+
 /* Passes of a product, the mean over the run. */
 static double passes_of(const tn_builder *b, const tn_operation *o, const tn_arithmetic *arithmetic) {
     const tn_precision_schedule *schedule = &b->model->keys.schedule;
@@ -97,6 +106,7 @@ static tn_status apply(tn_builder *b, const tn_operation *earlier, uint32_t oper
             *both = o.arithmetic ? *o.arithmetic : plain;
             if (chunked) {
                 both->chunk_bits = TN_CHUNK_BITS;
+                both->begin = widest(b);
                 o.cycle_ratio = passes_of(b, &o, both) * (o.cycle_ratio > 0 ? o.cycle_ratio : 1);
             } else {
                 both->begin = b->model->keys.schedule.begin;
