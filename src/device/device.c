@@ -160,6 +160,16 @@ static const tn_field integer_fields[] = {
 };
 static const tn_schema integer_schema = TN_SCHEMA("device.integer", tn_device_integer, integer_fields);
 
+static const tn_field dvfs_fields[] = {
+    TN_KEY(REAL_LIST, tn_device_dvfs, volts, "core voltages, ascending, V", TN_WITHIN(0.1, 5),
+           TN_SEEN(tn_device_dvfs, volts_at)),
+    TN_KEY(REAL_LIST, tn_device_dvfs, MHz, "clock that the design reaches at each, ascending",
+           TN_WITHIN(0.001, 2000)),
+    ORIGIN_FIELD(tn_device_dvfs),
+    SOURCE_FIELD(tn_device_dvfs),
+};
+static const tn_schema dvfs_schema = TN_SCHEMA("device.dvfs", tn_device_dvfs, dvfs_fields);
+
 #define CONTROL(name, most, meaning) TN_KEY(COUNT, tn_device_control, name, meaning, TN_WITHIN(0, most))
 static const tn_field control_fields[] = {
     CONTROL(lut, 1e6, "LUTs of a matmul kernel besides operators, open sums and routing: loops, addresses"),
@@ -246,6 +256,8 @@ static const tn_field device_fields[] = {
     TN_KEY(TABLE, tn_device, external, "memories outside the chip", .sub = &external_schema),
     TN_KEY(MAPPING, tn_device, energy, "coefficients of power and energy", TN_REQUIRED,
            .sub = &tn_device_energy_schema),
+    TN_KEY(MAPPING, tn_device, dvfs, "operating points of voltage and clock, for a model's dvfs.deadline_us",
+           .sub = &dvfs_schema),
 };
 const tn_schema tn_device_schema = TN_SCHEMA("device", tn_device, device_fields);
 
@@ -482,6 +494,18 @@ static tn_status check_dsp_block(const tn_device *device, const tn_yaml *tree, t
     return tn_fail_at(error, status, node ? node->position : tree->position, "%s", unplaced.message);
 }
 
+static tn_status check_dvfs(const tn_device *device, tn_error *error) {
+    const tn_device_dvfs *points = &device->dvfs;
+    bool ascending = points->volts.count == points->MHz.count;
+    for (size_t i = 1; ascending && i < points->volts.count; i++)
+        ascending = points->volts.item[i] > points->volts.item[i - 1] &&
+                    points->MHz.item[i] > points->MHz.item[i - 1];
+    if (ascending) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, points->volts_at,
+                      "\"dvfs\" has %zu volts and %zu MHz; give a clock for each voltage, both ascending",
+                      points->volts.count, points->MHz.count);
+}
+
 /* Names of formats as the program writes them, so that they compare as text. */
 static tn_status name_formats(const tn_device *device, tn_arena *arena, tn_error *error) {
     tn_operator_row *rows = device->operators.item;
@@ -513,6 +537,7 @@ static tn_status decode(const tn_yaml *tree, tn_arena *arena, tn_device *device,
         TN_TRY(tn_schema_decode(&tn_device_schema, tree, arena, device, error));
         TN_TRY(check_lists(device, tree, error));
         TN_TRY(check_dsp_block(device, tree, error));
+        TN_TRY(check_dvfs(device, error));
         TN_TRY(name_formats(device, arena, error));
     }
     device->root = tree;

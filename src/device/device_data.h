@@ -125,6 +125,15 @@ typedef struct tn_device_energy {
 enum { TN_ENERGY_FIGURES = sizeof(tn_device_energy) / sizeof(tn_sourced) };
 extern const tn_schema tn_device_energy_schema; /* a field for each figure */
 
+/* Operating points: the voltage at which the design reaches a clock, straight lines between; without any the voltage falls in
+ * proportion to the clock. */
+typedef struct tn_device_dvfs {
+    tn_real_list volts, MHz; /* as many, both ascending */
+    uint32_t origin;         /* tn_origin */
+    const char *source;
+    tn_position volts_at;
+} tn_device_dvfs;
+
 struct tn_device {
     const char *name, *title, *part, *variant, *about, *inherit;
     const char *full_name; /* "u50@user-area" */
@@ -142,6 +151,7 @@ struct tn_device {
     tn_item_list multiplexers; /* tn_multiplexer_row */
     tn_item_list external;     /* tn_external_memory */
     tn_device_energy energy;
+    tn_device_dvfs dvfs;
     const tn_yaml *variants, *root;
 };
 

@@ -168,6 +168,7 @@ static void is_matrix(finder *state, uint32_t array, uint64_t columns) {
 /* An operand of a vector kernel: rows x columns, or as many parameters as columns; statistics of rows are neither. */
 static void add_operand(finder *state, const tn_operation *operation, uint32_t array) {
     const tn_array *this_array = &state->step->array[array];
+    if (this_array->part == TN_PART_CHOSEN) return;
     const uint64_t tokens = state->step->layer[operation->layer].tokens;
     const tn_operation_row *row = &tn_operation_rows[operation->kind];
     bool parameter = this_array->role == TN_ARRAY_PARAMETER || this_array->role == TN_ARRAY_GRADIENT,

@@ -35,9 +35,11 @@ static const tn_field weight_fields[] = {
 static const tn_schema weight_schema = TN_SCHEMA("weight", tn_weight_entry, weight_fields);
 
 static const tn_field predicted_fields[] = {
-    TN_KEY_AS("per", COUNT, tn_model_predicted, period,
-              "steps that predict gradients, for every `true` that compute them; 0: none", TN_DEFAULT("0"),
-              TN_WITHIN(0, 1000000)),
+    TN_KEY_AS("per", COUNT_LIST, tn_model_predicted, per,
+              "steps that predict gradients, for every `true` that compute them; 0: none; of several, as [4, "
+              "3, 2, 1], "
+              "each for an equal part of the run",
+              TN_DEFAULT("0"), TN_WITHIN(0, 1000000), TN_SEEN(tn_model_predicted, per_at)),
     TN_KEY_AS("true", COUNT, tn_model_predicted, truly,
               "steps with a backward pass, in which predictors learn", TN_DEFAULT("1"),
               TN_WITHIN(1, 1000000)),
@@ -110,8 +112,8 @@ static const tn_field sparsity_fields[] = {
            TN_DEFAULT("0"), TN_WITHIN(0, 1)),
     TN_KEY(COUNT, tn_model_sparsity, depth, "steps of operands that a multiplier chooses from",
            TN_DEFAULT("3"), TN_WITHIN(1, 64)),
-    TN_KEY(REAL, tn_model_sparsity, efficiency, "share of the zeros whose place is filled", TN_DEFAULT("1"),
-           TN_WITHIN(0, 1)),
+    TN_KEY(REAL, tn_model_sparsity, efficiency, "share of the zeros that the scheduler sees as such",
+           TN_DEFAULT("1"), TN_WITHIN(0, 1)),
 };
 static const tn_schema sparsity_schema = TN_SCHEMA("sparsity", tn_model_sparsity, sparsity_fields);
 
@@ -290,6 +292,18 @@ tn_status tn_model_name_check(const char *name, tn_position position, const char
 static const char formats_known[] = "fp32, fp16, bf16, int16, int8, fixedBITS,FRACTION such as fixed16,8, "
                                     "bfpGROUP,EXPONENT,MANTISSA such as "
                                     "bfp16,8,4, oliveBITS such as olive4, or oliveBITS,mse";
+
+uint64_t tn_predicted_per(const tn_model_predicted *predicted, double progress) {
+    const size_t count = predicted->per.count, part = (size_t)(progress * (double)count);
+    return count == 0 ? 0 : predicted->per.item[part < count ? part : count - 1];
+}
+
+double tn_predicted_share(const tn_model_predicted *predicted) {
+    double sum = 0;
+    for (size_t i = 0; i < predicted->per.count; i++)
+        sum += (double)predicted->per.item[i] / ((double)predicted->per.item[i] + (double)predicted->truly);
+    return predicted->per.count ? sum / (double)predicted->per.count : 0;
+}
 
 /* A format by its name; what is absent becomes `fallback`. */
 static tn_status read_format(const char *text, tn_position position, const char *key,

@@ -59,9 +59,11 @@ typedef struct tn_model_sparsity {
 } tn_model_sparsity;
 
 /* Of every per + truly steps of a run, from step `warmup` on, the last `per` predict gradients instead of a backward
- * pass; per 0: none does. */
+ * pass; none or 0 alone: none does. Of several each holds for an equal part of the run. */
 typedef struct tn_model_predicted {
-    uint64_t period, truly, predictor, warmup_steps;
+    tn_count_list per;
+    tn_position per_at;
+    uint64_t truly, predictor, warmup_steps;
     double rate;
 } tn_model_predicted;
 
@@ -107,6 +109,11 @@ typedef struct tn_model_file {
     tn_real_list ratio;
     tn_position name_at, train_at, frozen_at, ratio_at, exit_at, predicted_at;
 } tn_model_file;
+
+/* Steps that predict for every `truly` true ones where a run stands at `progress`, 0 to 1. */
+uint64_t tn_predicted_per(const tn_model_predicted *predicted, double progress);
+/* Share of the steps behind the warm-up that predict; 0: the model predicts no gradients. */
+double tn_predicted_share(const tn_model_predicted *predicted);
 
 tn_status tn_model_file_decode(const tn_yaml *root, tn_arena *arena, tn_model_file *file, tn_error *error);
 

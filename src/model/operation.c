@@ -57,6 +57,8 @@ const char *const tn_array_part_names[] = {
     [TN_PART_READ_GRADIENT] = "read-gradient",
     [TN_PART_KEY_CACHE] = "key-cache",
     [TN_PART_VALUE_CACHE] = "value-cache",
+    [TN_PART_IMPORTANCE] = "importance",
+    [TN_PART_CHOSEN] = "chosen",
     [TN_PART_PLACE] = "place",
     [TN_ARRAY_PARTS] = NULL,
 };
@@ -78,8 +80,13 @@ const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS] = {
     /* batch * rows * reduction * columns multiply-adds */
     [TN_OP_PRODUCT] = {"product", "matmul", TN_SHAPE_PRODUCT, "lr|bb", "y|y", {{0}}},
 
-    [TN_OP_LOOKUP] = {"lookup", "lookup", TN_SHAPE_LOOKUP, "t", "y", {MAP("y = move a")}},
+    [TN_OP_LOOKUP] = {"lookup", "lookup", TN_SHAPE_LOOKUP, "t|a", "y", {MAP("y = move a")}},
     [TN_OP_APPEND] = {"append", "append", TN_SHAPE_APPEND, "x", "a", {MAP("y = move a")}},
+    /* a magnitude drops the sign, which costs nothing */
+    [TN_OP_IMPORTANCE] = {"importance", "importance", TN_SHAPE_IMPORTANCE, "x", "a", {ACCUMULATE("u = move a")}},
+    /* a pass compares every number with a pivot; passes are those of tn_quick_select_comparisons and one that filters */
+    [TN_OP_TOP] = {"top", "top", TN_SHAPE_TOP, "x", "a", {GREATEST("u = move a")},
+        .published = "Wang, Zhang, Han, SpAtten, HPCA 2021, section IV-B: quick selection, then a filter"},
     [TN_OP_SCATTER] = {"scatter", "scatter", TN_SHAPE_SCATTER, "d|t", "t", {ACCUMULATE("u = move a")}},
     [TN_OP_ADD] = {"add", "add", TN_SHAPE_ADD, "xb", "y", {MAP("y = a + b")}, .may_fuse = true},
     [TN_OP_SUBTRACT] = {"subtract", "subtract", TN_SHAPE_MAP, "xx", "y", {MAP("y = a - b")}},
@@ -267,12 +274,13 @@ bool tn_operation_is_across_rows(tn_operation_kind kind) {
     const tn_operation_shape shape = tn_operation_rows[kind].shape;
     return shape == TN_SHAPE_SCATTER || shape == TN_SHAPE_SUM || shape == TN_SHAPE_MEAN ||
            shape == TN_SHAPE_ROUTE || shape == TN_SHAPE_ROUTED || shape == TN_SHAPE_SEQUENCE ||
-           shape == TN_SHAPE_APPEND;
+           shape == TN_SHAPE_APPEND || shape == TN_SHAPE_IMPORTANCE || shape == TN_SHAPE_TOP;
 }
 
 bool tn_operation_begins_at_zero(const tn_operation *operation) {
     const char *reads = tn_operation_rows[operation->kind].reads, *absent = strchr(reads, '|');
-    return absent && operation->kind != TN_OP_PRODUCT && operation->read_count == (uint32_t)(absent - reads);
+    return absent && operation->kind != TN_OP_PRODUCT && operation->kind != TN_OP_LOOKUP &&
+           operation->read_count == (uint32_t)(absent - reads);
 }
 
 /* ---- what follows from a text ---- */

@@ -51,6 +51,9 @@ extern const char *const tn_optimizer_names[]; /* "sgd", "momentum", "adam"; end
  *   entropy             is the mean over the rows of the entropy of their softmax, over the most there is
  *   update-             in place; a gradient of fewer elements is of the first `columns` of each of `rows` rows
  *   select              leaves all of a parameter but the `live` greatest zero
+ *   importance          sums attention's probabilities over heads and queries, a number a key, or the magnitudes of what it
+ *                       gives over tokens and features, a number a head; of every example
+ *   top                 writes the places of the greatest of each row, ascending: as many as fill the array
  *   append              writes row i of x into the place of the token, of example i's places
  *
  * Of a layer's program (tn_step_layer.program) a product says which step it is, and program and tensors say
@@ -108,7 +111,9 @@ typedef enum tn_operation_kind {
     TN_OP_CAUSAL_CONV_GRADIENT,
     TN_OP_SCAN, /* of a selective state space */
     TN_OP_SCAN_GRADIENT,
-    TN_OP_APPEND, /* a token's keys or values to the cache */
+    TN_OP_APPEND,     /* a token's keys or values to the cache */
+    TN_OP_IMPORTANCE, /* of tokens or heads, by what an attention gave them */
+    TN_OP_TOP,        /* which are the greatest */
     TN_OPERATION_KINDS
 } tn_operation_kind;
 
@@ -124,11 +129,11 @@ typedef struct tn_predictor {
 } tn_predictor;
 
 /* A look-up of the tokens and heads that stay (step/pruning.c): of every `from_tokens` rows `tokens`, of the `heads` parts of
- * a row `kept_heads`, side by side; or the heads back into their places among all. `chooses`: which they are follows
- * from what this one reads. */
+ * a row `kept_heads`, side by side; or the heads back into their places among all. Which they are a `top` has found, whose
+ * places it reads beside the rows. */
 typedef struct tn_gather {
     uint64_t from_tokens, tokens, heads, kept_heads;
-    bool chooses, spreads;
+    bool spreads;
 } tn_gather;
 
 /* Windows over a picture, a row of activations a pixel, in rows of the picture from its top left. Each of the outputs_down x
@@ -263,7 +268,9 @@ typedef enum tn_array_part {
     TN_PART_READ_GRADIENT,
     TN_PART_KEY_CACHE, /* examples x places x features */
     TN_PART_VALUE_CACHE,
-    TN_PART_PLACE, /* of the table of positions, the row of the token that is decoded */
+    TN_PART_IMPORTANCE,
+    TN_PART_CHOSEN, /* places that stay */
+    TN_PART_PLACE,  /* of the table of positions, the row of the token that is decoded */
     TN_ARRAY_PARTS
 } tn_array_part;
 extern const char *const tn_array_part_names[]; /* "core", "weight" ...; for people alone */

@@ -520,7 +520,8 @@ static void rates_of(const bounder *state, const tn_work_price *price, double *l
     const tn_step *step = state->step;
     const tn_resources kernels = tn_workload_kernels(state->workload, state->build, price);
     double volts = energy->voltage_V.value, share = 1;
-    if (step->deadline_us > 0 && volts > 0) share = fmin(1, step->least_V / volts);
+    if (step->deadline_us > 0 && volts > 0)
+        share = fmin(1, fmax(step->least_V, tn_energy_volts(device, 0)) / volts);
     const double pJ = 1e-12 * volts * volts * share * share;
     *lasting = energy->static_W.value * share / (device->clock_MHz * 1e6) +
                pJ * energy->idle_toggle.value * tn_energy_capacitance_pF(device, &kernels);

@@ -391,6 +391,14 @@ static void find_entropy(member *m, const tn_instruction *target) {
     tn_run_entropy(m->r, target->operation);
 }
 
+static void weigh(member *m, const tn_instruction *target) {
+    tn_run_importance(m->r, target->operation);
+}
+
+static void choose(member *m, const tn_instruction *target) {
+    tn_run_top(m->r, target->operation);
+}
+
 static void route(member *m, const tn_instruction *target) {
     tn_run_route(m->r, target->operation);
 }
@@ -418,6 +426,8 @@ static const struct {
     [TN_SHAPE_ROWS] = {map_rows, true},
     [TN_SHAPE_ROTATION] = {rotate, true},
     [TN_SHAPE_LOSS] = {lose, false},
+    [TN_SHAPE_IMPORTANCE] = {weigh, false},
+    [TN_SHAPE_TOP] = {choose, false},
     [TN_SHAPE_UPDATE] = {update, true},
     [TN_SHAPE_SELECT] = {select_live, false},
     [TN_SHAPE_ENTROPY] = {find_entropy, false},

@@ -102,8 +102,9 @@ static void draw_noise(tn_trainer *t) {
 static uint32_t sort_of_step(const tn_trainer *t) {
     const tn_model_predicted *predicted = &t->model->keys.predicted_gradients;
     if (t->sort != TN_SORT_MEAN) return t->sort;
-    if (predicted->period == 0 || t->steps < predicted->warmup_steps) return TN_SORT_TRUE;
-    return (t->steps - predicted->warmup_steps) % (predicted->period + predicted->truly) < predicted->truly
+    const uint64_t per = tn_predicted_per(predicted, t->rounding.progress);
+    if (per == 0 || t->steps < predicted->warmup_steps) return TN_SORT_TRUE;
+    return (t->steps - predicted->warmup_steps) % (per + predicted->truly) < predicted->truly
                ? TN_SORT_TRUE
                : TN_SORT_PREDICTED;
 }
@@ -326,12 +327,14 @@ static tn_status check_tables(const tn_trainer *t, tn_error *error) {
 
 /* Room for the choice of tokens and heads. */
 static tn_status make_choices(tn_trainer *t, tn_error *error) {
-    uint64_t heads = 1, examples = t->model->keys.batch;
-    for (uint32_t i = 0; i < t->model->layers; i++)
+    uint64_t heads = 1, width = t->model->keys.sequence, examples = t->model->keys.batch;
+    for (uint32_t i = 0; i < t->model->layers; i++) {
         if (t->model->layer[i].heads > heads) heads = t->model->layer[i].heads;
+        if (t->model->layer[i].width > width) width = t->model->layer[i].width;
+    }
     TN_TRY(TN_NEW(&t->arena, examples * t->model->keys.sequence, &t->kept_token, error));
     TN_TRY(TN_NEW(&t->arena, examples * heads, &t->kept_head, error));
-    return TN_NEW(&t->arena, heads + t->model->keys.sequence, &t->weight_of, error);
+    return TN_NEW(&t->arena, heads + t->model->keys.sequence + width, &t->weight_of, error);
 }
 
 static tn_status fill(tn_trainer *t, tn_error *error) {

@@ -61,9 +61,12 @@ typedef struct tn_train_parameter {
 typedef struct tn_layer_zeros {
     const char *layer, *phase;
     double activations, gradients;
+    /* Cycles of products whose zeros of that operand are skipped, by those without: the scheduler of model/zero_skip.h played
+     * on the operands as they were. */
+    double skipping_activations, skipping_gradients;
 } tn_layer_zeros;
 typedef struct tn_zeros {
-    double activations, gradients;
+    double activations, gradients, skipping_activations, skipping_gradients;
     size_t layers;
     tn_layer_zeros *layer;
 } tn_zeros;

@@ -59,7 +59,7 @@ struct tn_trainer {
     tn_gradient_sums gradients;
     uint32_t *kept_token,
         *kept_head;    /* of each example, ascending, where tokens and heads are pruned (train/answers.h) */
-    double *weight_of; /* of each token or head of an example, to choose by */
+    double *weight_of; /* of each token or head of an example, to choose by, and room for a row behind them */
     size_t routes;
     tn_route_counts *route; /* of the model's routers, in the order of their layers */
     bool *chosen;           /* [experts] room of a router (train/experts.h), as the two behind it */

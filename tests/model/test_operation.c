@@ -66,6 +66,8 @@ static void flops_are_those_of_the_formulas(void **state) {
         {TN_OP_LOOKUP, 0, 0},
         {TN_OP_SCATTER, 1, 0},
         {TN_OP_APPEND, 0, 0},
+        {TN_OP_IMPORTANCE, 1, 0},
+        {TN_OP_TOP, 1, 0},
         {TN_OP_ADD, 1, 0},
         {TN_OP_SUBTRACT, 1, 0},
         {TN_OP_COLUMN_SUM, 1, 0},
