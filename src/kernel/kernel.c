@@ -221,11 +221,19 @@ tn_status tn_matmul_cycles(const tn_matmul *kernel, const tn_product_size *produ
     return TN_OK;
 }
 
+/* Of a device without one; what needs it is refused (tn_workload_new). */
+static const tn_operator_row no_draw = {.precision = "fp32", .operator_kind = TN_DRAW};
+
 tn_status tn_operator_set_load(const tn_device *device, const tn_number_format *format, tn_operator_set *set,
                                tn_error *error) {
     for (int kind = 0; kind < TN_OPERATORS; kind++) {
         const tn_operator_row **row = &set->row[kind];
-        bool has = format->kind == TN_FLOATING || tn_device_has_operator(device, format, (tn_operator)kind);
+        bool has = (format->kind == TN_FLOATING && kind != TN_DRAW) ||
+                   tn_device_has_operator(device, format, (tn_operator)kind);
+        if (kind == TN_DRAW && !has && !tn_device_has_operator(device, &tn_fp32, TN_DRAW)) {
+            *row = &no_draw;
+            continue;
+        }
         TN_TRY(tn_device_operator(device, has ? format : &tn_fp32, (tn_operator)kind, row, error));
     }
     return TN_OK;

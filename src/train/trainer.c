@@ -69,25 +69,6 @@ static tn_status take_examples(tn_step_run *r, const tn_example *example, uint64
     return TN_OK;
 }
 
-/* Sparse parameters begin with their greatest initial elements. */
-static void select_once(tn_step_run *r) {
-    tn_trainer *t = r->t;
-    const tn_step *step = &r->sized->lowered.step;
-    if (t->selected) return;
-    t->selected = true;
-    for (uint32_t i = 0; i < step->arrays; i++)
-        if (step->array[i].live)
-            tn_select_greatest(t->kernels, tn_array_values(r, i), step->array[i].elements,
-                               step->array[i].live, NULL, t->rounding.values);
-}
-
-static uint64_t predicted_macs(const tn_step *step, bool forward) {
-    uint64_t macs = 0;
-    uint32_t end = forward ? step->forward_operations : step->operations;
-    for (uint32_t i = 0; i < end; i++) macs += step->operation[i].macs;
-    return macs;
-}
-
 /* The random numbers of a step follow from seed and step, so that a resumed run has them again. */
 static void draw_noise(tn_trainer *t) {
     uint64_t seed = t->settings.seed, step = t->steps;
@@ -142,7 +123,8 @@ tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t cou
     const tn_step *step = &r.sized->lowered.step;
     draw_noise(t);
     t->zeros.counts = t->steps % TN_ZERO_STEPS == 0;
-    select_once(&r);
+    tn_select_first(&r);
+    result->macs_predicted = tn_predicted_macs(t, step, false);
     if (t->settings.clip_norm > 0) {
         tn_run_operations(&r, 0, r.sized->lowered.update_begin);
         clip_gradients(&r);
@@ -156,7 +138,6 @@ tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t cou
     }
     t->zeros.counts = false;
     t->steps++;
-    result->macs_predicted = predicted_macs(step, false);
     result->peak_elements_predicted = step->peak_elements;
     return TN_OK;
 }
@@ -184,11 +165,11 @@ tn_status tn_trainer_forward(tn_trainer *t, const tn_example *example, uint64_t 
     *result = (tn_step_result){0};
     TN_TRY(take_examples(&r, example, count, padded, t->sort == TN_SORT_MEAN ? 0 : t->sort, error));
     const tn_lowered_step *lowered = &r.sized->lowered;
-    select_once(&r);
+    tn_select_first(&r);
     tn_run_operations(&r, 0, lowered->forward_end);
     tn_run_losses(&r);
     classify(&r, example, count);
-    result->macs_predicted = predicted_macs(&lowered->step, true);
+    result->macs_predicted = tn_predicted_macs(t, &lowered->step, true);
     result->peak_elements_predicted = tn_model_is_inference(t->model) ? lowered->step.peak_elements : 0;
     return TN_OK;
 }
@@ -224,6 +205,7 @@ static tn_status make_room(tn_trainer *t, const tn_lowered_step *lowered, tn_err
         t->scratch = aligned;
         t->scratch_elements = lowered->scratch_elements;
     }
+    TN_TRY(tn_selection_grow(t, lowered->selected_elements, error));
     return tn_rounding_grow(&t->rounding, lowered->rounded_elements, t->kernels->bytes, error);
 }
 
@@ -357,6 +339,7 @@ static tn_status make_parameters(tn_trainer *t, tn_error *error) {
     TN_TRY(TN_NEW(&t->arena, t->residents, &t->resident, error));
     TN_TRY(TN_NEW(&t->arena, t->residents, &t->resident_parameter, error));
     TN_TRY(TN_NEW(&t->arena, t->parameters, &t->parameter, error));
+    TN_TRY(TN_NEW(&t->arena, t->parameters, &t->initial, error));
     TN_TRY(aligned_memory(bytes, &t->resident_memory, &memory, error));
     TN_TRY(TN_NEW(&t->arena, t->predictors, &t->predictor, error));
     size_t parameter = 0, resident = 0, predictor = 0;
@@ -482,6 +465,7 @@ void tn_trainer_free(tn_trainer *t) {
     tn_free(t->pool_memory);
     tn_free(t->scratch_memory);
     tn_rounding_free(&t->rounding);
+    tn_free(t->selection_room);
     tn_free(t->batch.token);
     tn_free(t->batch.slot);
     tn_free(t->batch.intent);
