@@ -95,10 +95,21 @@ static const tn_field memory_fields[] = {
 static const tn_schema memory_schema = TN_SCHEMA("memory", tn_model_cells, memory_fields);
 
 static const char *const balances[] = {"none", "pairs", NULL};
+static const char *const selections[] = {"magnitude", "accumulated-gradient", NULL};
 static const tn_field sparsity_fields[] = {
     TN_KEY(REAL, tn_model_sparsity, weights,
-           "share of each dense matrix that is live, the rest being zero; selected anew at each update",
-           TN_DEFAULT("1"), TN_WITHIN(1e-6, 1), TN_SEEN(tn_model_sparsity, weights_at)),
+           "share of each dense matrix that is live; selected anew at each update", TN_DEFAULT("1"),
+           TN_WITHIN(1e-6, 1), TN_SEEN(tn_model_sparsity, weights_at)),
+    TN_KEY(CHOICE, tn_model_sparsity, selection,
+           "magnitude: the greatest weights are live, the others zero; accumulated-gradient: those that are "
+           "farthest from "
+           "where they began, the others return there (Procrustes)",
+           TN_DEFAULT("magnitude"), TN_ONE_OF(selections), TN_SEEN(tn_model_sparsity, selection_at)),
+    TN_KEY(REAL, tn_model_sparsity, initial_decay,
+           "of selection accumulated-gradient: factor that the initial weights take after each step, until "
+           "they are zero; "
+           "1: they stay, and are drawn again wherever they are read",
+           TN_DEFAULT("1"), TN_WITHIN(0, 1)),
     TN_KEY(CHOICE, tn_model_sparsity, balance,
            "none: a product takes as long as its fullest tile; pairs: tiles are halved, the fullest half "
            "beside the "

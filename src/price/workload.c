@@ -235,6 +235,16 @@ tn_status tn_descriptor_blocks(const tn_device *device, uint64_t operations, tn_
                             device->control.descriptor_bits, operations, false, blocks, error);
 }
 
+/* A step that draws numbers needs a device that says what that takes. */
+static tn_status check_draws(const tn_workload *made, tn_error *error) {
+    const tn_operator_row *row;
+    for (int kind = 0; kind < TN_OPERATION_KINDS; kind++)
+        if (made->vector_used[kind] && tn_vector_uses((tn_operation_kind)kind, TN_DRAW) &&
+            made->vector_operators.row[TN_DRAW]->stages == 0)
+            return tn_device_operator(made->device, &tn_fp32, TN_DRAW, &row, error);
+    return TN_OK;
+}
+
 tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_arena *arena,
                               tn_workload **workload, tn_error *error) {
     tn_workload *made;
@@ -249,6 +259,7 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
     made->obstacle = tn_step_obstacle(step);
     TN_TRY(load_operators(made, error));
     TN_TRY(list_works(made, error));
+    TN_TRY(check_draws(made, error));
     TN_TRY(check_bounds(made, error));
     size_t operations = step->operations;
     TN_TRY(TN_NEW(arena, operations, &made->cycles, error));

@@ -174,6 +174,11 @@ void tn_trainer_gradient_noise(tn_trainer *trainer, tn_gradient_noise *noise);
 /* What was measured of zeros in the steps since the last initialisation (train/zero_shares.h). */
 tn_status tn_trainer_zeros(const tn_trainer *trainer, tn_arena *arena, tn_zeros *zeros, tn_error *error);
 
+/* A number of steps after which the step is the one that is priced: initial weights that decay are zero. 0: any. */
+uint64_t tn_trainer_settled_steps(const tn_trainer *trainer);
+/* To be told where parameters are set from elsewhere: which elements of sparse ones are live follows from them. */
+void tn_trainer_select_anew(tn_trainer *trainer);
+
 /* Steps that Adam has counted; part of what a checkpoint keeps. */
 uint64_t tn_trainer_steps(const tn_trainer *trainer);
 void tn_trainer_set_steps(tn_trainer *trainer, uint64_t steps);

@@ -15,6 +15,12 @@ typedef struct tn_sized_step {
     tn_lowered_step lowered;
 } tn_sized_step;
 
+/* A parameter's initial values: the draws of one sequence from this one on, uniform in +-amplitude; 0: none is drawn. */
+typedef struct tn_initial_draws {
+    uint64_t first;
+    double amplitude;
+} tn_initial_draws;
+
 /* The examples of a step, laid out as the step reads them. */
 typedef struct tn_batch {
     uint32_t *token;  /* [batch * tokens] padding: 0 */
@@ -30,6 +36,7 @@ typedef struct tn_pace {
     double seconds[2];
     uint64_t tries[2], start; /* since: the slower one was tried */
 } tn_pace;
+enum { TN_SELECTION_ROOM = 6 };
 enum { TN_PACES = 64 }; /* by the logarithm of the multiply-adds */
 
 struct tn_trainer {
@@ -41,6 +48,8 @@ struct tn_trainer {
     const tn_kernels *kernels;
     size_t parameters;
     tn_train_parameter *parameter;
+    uint64_t initial_seed;
+    tn_initial_draws *initial; /* [parameters] */
     size_t residents;
     void **resident;            /* parameters' values and states, in the order of the step's arrays */
     size_t *resident_parameter; /* of its values, state or mask; of a predictor's matrix its own number */
@@ -55,6 +64,8 @@ struct tn_trainer {
     char *pool, *scratch;
     size_t pool_bytes, scratch_elements;
     tn_rounding_room rounding;
+    double *selection_room; /* of the largest sparse parameter, TN_SELECTION_ROOM doubles an element */
+    size_t selection_elements;
     tn_zero_counter zeros;
     tn_gradient_sums gradients;
     uint32_t *kept_token,
