@@ -28,7 +28,7 @@ static const struct {
                         "weights.NAME.flow, weights.NAME.folding, build.reduction, build.fusion"},
     [TN_FALL_SLICES] = {"slices of gradients, zeroed and added token by token",
                         "weights.NAME.format, build.vector"},
-    [TN_FALL_VECTOR] = {"elements of the vector unit", "build.vector, build.lane_dsp, build.fusion"},
+    [TN_FALL_VECTOR] = {"elements of the vector unit", "build.vector, build.lane_dsp, build.lane_lut, build.fusion"},
     [TN_FALL_VECTOR_SUMS] = {"its sums that wait for an adder", "build.vector, build.fusion"},
     [TN_FALL_VECTOR_LAYOUTS] = {"its issues that layouts add", "build.split, build.vector"},
     [TN_FALL_VECTOR_DRAINS] = {"its passes that start and drain", "build.fusion, batch"},
