@@ -356,7 +356,8 @@ static tn_resources operand_port_of(const tn_workload *workload, const tn_port_s
 
 tn_vector tn_workload_vector(const tn_workload *workload, const tn_build *build, tn_operation_kind kind) {
     const tn_operator_set *operators = &workload->vector_operators;
-    const uint64_t lanes = tn_vector_lanes(kind, build->vector, build->lane_dsp, operators);
+    const uint64_t lanes =
+        tn_vector_lanes(kind, build->vector, &(tn_lane_means){build->lane_dsp, build->lane_lut}, operators);
     return (tn_vector){kind, lanes, operators, tn_build_shares_vectors(build) ? build->vector : lanes};
 }
 
