@@ -87,8 +87,10 @@ tn_status tn_price_least_memories(const tn_workload *workload, const tn_plan *pl
     *price = (tn_memory_price){0};
     add_descriptors(workload, price);
     within.bram18 -= tn_least(descriptors, within.bram18);
+    tn_laid_programs *programs = workload->laid->programs;
+    if (!programs->places) TN_TRY(tn_place_memo_new(programs->layers.arena, &programs->places, error));
     TN_TRY(tn_places_least(workload->device, workload->word_bits, &plan->map, plan->laid->memory, build,
-                           places, &within, &least, error));
+                           places, &within, programs->places, &least, error));
     price->bram18 += least.bram18;
     price->uram += least.uram;
     price->lutram += least.lutram;
