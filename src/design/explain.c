@@ -401,6 +401,7 @@ static void note_operators(unverified_names *all, bool *told) {
         const tn_lane *lane = &workload->lane[i];
         if (lane->multiply.row) note_row(all, told, lane->multiply.row);
         if (lane->sum.row) note_row(all, told, lane->sum.row);
+        if (lane->begin_multiply.row) note_row(all, told, lane->begin_multiply.row);
         integer |= !lane->multiply.row;
     }
     note_unverified(all, integer && workload->device->integer.origin == TN_UNVERIFIED, "integer", "");
