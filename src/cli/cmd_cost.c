@@ -337,6 +337,7 @@ static const tn_column cost_columns[] = {
     TN_ROWS("techniques", tn_cost, technique, techniques, technique_record, NULL),
     TN_COLUMN(tn_cost, fits, NULL),
     TN_COLUMN(tn_cost, rtl, NULL),
+    TN_COLUMN(tn_cost, operator_set, NULL),
     TN_ROWS("misfits", tn_cost, why.misfit, why.misfits, misfit_record, NULL),
     TN_ROWS("remedies", tn_cost, remedies.remedy, remedies.count, remedy_record, NULL),
     TN_LIST("unverified", tn_cost, why.unverified, why.unverified_count, NULL),

@@ -175,6 +175,7 @@ tn_status tn_cost_prepare(tn_cost *cost, tn_arena *arena, tn_error *error) {
     cost->seconds_per_epoch = cost->why.price.seconds_per_step * (double)cost->step.steps_per_epoch;
     cost->fits = cost->why.price.misfits == 0;
     cost->rtl = cost->why.rtl;
+    cost->operator_set = cost->why.operator_set;
     TN_TRY(make_kernels(cost, arena, error));
     return make_layers(cost, arena, error);
 }

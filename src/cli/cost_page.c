@@ -1,4 +1,5 @@
 /* The first page of `tenfold cost`: the verdict, five numbers, what takes most, what to change. */
+#include "base/c_locale.h"
 #include "cli/cost.h"
 #include "cli/output.h"
 #include "text/number.h"
@@ -123,6 +124,17 @@ static void say_faster(const tn_cost *cost) {
 
 /* ---- the page ---- */
 
+const char *tn_hardware_text(const tn_explanation *why, char text[TN_HARDWARE_TEXT]) {
+    const bool built = strcmp(why->rtl, "yes") == 0;
+    const char *operators = strcmp(why->operator_set, "generated") == 0
+                                ? built ? "generated, those that are built" : "generated"
+                            : strcmp(why->operator_set, "hls") == 0 ? "hls, by high-level synthesis"
+                                                                    : "some generated, some hls";
+    tn_snprintf(text, TN_HARDWARE_TEXT, "rtl %s%s; operators: %s",
+                built ? "yes" : "no, there is no template for key ", built ? "" : why->rtl, operators);
+    return text;
+}
+
 static void say_numbers(const tn_cost *cost) {
     const tn_step *step = &cost->step;
     const tn_price *price = &cost->why.price;
@@ -180,6 +192,8 @@ void tn_cost_print_page(const tn_cost *cost, const char *again) {
                       tn_count_text(misfit->needed, a), tn_count_text(misfit->available, b),
                       misfit->count ? "; most for " : "", misfit->count ? misfit->largest[0] : "");
     }
+    char hardware[TN_HARDWARE_TEXT];
+    tn_say_folded("hardware", INDENT, "%s", tn_hardware_text(why, hardware));
     say_numbers(cost);
     say_greatest(cost);
     if (why->bound) tn_say_folded("waits for", INDENT, "%s", why->bound);

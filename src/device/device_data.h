@@ -8,6 +8,7 @@
 #define TN_DEVICE_DEVICE_DATA_H
 
 #include "base/public.h"
+#include "device/block_floating.h"
 #include "device/device.h"
 #include "model/operation.h"
 #include "model/precision.h"
@@ -37,6 +38,7 @@ typedef struct tn_sourced {
 
 /* Who makes an operator: high-level synthesis, or the generator of this program. */
 typedef enum tn_operator_source { TN_OPERATORS_HLS, TN_OPERATORS_GENERATED } tn_operator_source;
+extern const char *const tn_operator_source_names[]; /* "hls", "generated"; ended by NULL */
 
 typedef struct tn_operator_row {
     const char *name;
@@ -142,6 +144,7 @@ struct tn_device {
     tn_device_resources_data resources;
     tn_device_memory memory;
     tn_device_integer integer;
+    tn_block_floating_figures block_floating;
     tn_device_control control;
     uint32_t operator_set;     /* tn_operator_source */
     tn_item_list operators;    /* tn_operator_row */
@@ -162,6 +165,11 @@ bool tn_device_is_generated(const tn_device *device);
  * high-level synthesis; where no row meets the clock, an error that names the fastest one. */
 tn_status tn_device_operator(const tn_device *device, const tn_number_format *format, tn_operator kind,
                              const tn_operator_row **row, tn_error *error);
+
+/* Of the operators that these rows are for (NULL: none), all those that no row of the device's set or of high-level
+ * synthesis meets at its clock, in one TN_INPUT, each with the fastest row that there is. */
+tn_status tn_device_operators_check(const tn_device *device, const tn_operator_row *const *wanted,
+                                    size_t count, tn_error *error);
 
 TN_PUBLIC_END
 

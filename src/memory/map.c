@@ -201,7 +201,7 @@ static tn_status add_class(maker *builder, uint32_t array, tn_mapped *memory) {
                           .store = tn_role_store(this_array->role),
                           .grouped = this_array->is_core};
     take_uses(&builder->uses[array], memory);
-    return one_extent(builder, this_array->elements, memory);
+    return one_extent(builder, tn_array_stored(this_array), memory);
 }
 
 /* Classes are numbered by the first of their arrays that is mapped. */
@@ -334,7 +334,7 @@ static tn_status add_pools(maker *builder) {
 
 uint64_t tn_operand_elements(const tn_step *step, const tn_operation *operation, uint32_t array,
                              unsigned position) {
-    uint64_t whole = step->array[array].elements, moved;
+    uint64_t whole = tn_array_stored(&step->array[array]), moved;
     uint64_t factor[] = {operation->batch, operation->rows, operation->columns};
     if (operation->kind == TN_OP_PRODUCT && position == LEFT) factor[2] = operation->reduction;
     if (operation->kind == TN_OP_PRODUCT && position == RIGHT) factor[1] = operation->reduction;
@@ -344,7 +344,7 @@ uint64_t tn_operand_elements(const tn_step *step, const tn_operation *operation,
 static void choose_off_chip(maker *builder) {
     uint64_t excess = builder->options->off_chip_over_bytes;
     for (uint32_t i = 0; i < builder->step->arrays; i++)
-        builder->map->off_chip[i] = excess > 0 && builder->step->array[i].elements >
+        builder->map->off_chip[i] = excess > 0 && tn_array_stored(&builder->step->array[i]) >
                                                       8 * excess / tn_array_word_bits(builder->step, i);
 }
 

@@ -95,10 +95,21 @@ static const tn_field memory_fields[] = {
 static const tn_schema memory_schema = TN_SCHEMA("memory", tn_model_cells, memory_fields);
 
 static const char *const balances[] = {"none", "pairs", NULL};
+static const char *const selections[] = {"magnitude", "accumulated-gradient", NULL};
 static const tn_field sparsity_fields[] = {
     TN_KEY(REAL, tn_model_sparsity, weights,
-           "share of each dense matrix that is live, the rest being zero; selected anew at each update",
-           TN_DEFAULT("1"), TN_WITHIN(1e-6, 1), TN_SEEN(tn_model_sparsity, weights_at)),
+           "share of each dense matrix that is live; selected anew at each update", TN_DEFAULT("1"),
+           TN_WITHIN(1e-6, 1), TN_SEEN(tn_model_sparsity, weights_at)),
+    TN_KEY(CHOICE, tn_model_sparsity, selection,
+           "magnitude: the greatest weights are live, the others zero; accumulated-gradient: those that are "
+           "farthest from "
+           "where they began, the others return there (Procrustes)",
+           TN_DEFAULT("magnitude"), TN_ONE_OF(selections), TN_SEEN(tn_model_sparsity, selection_at)),
+    TN_KEY(REAL, tn_model_sparsity, initial_decay,
+           "of selection accumulated-gradient: factor that the initial weights take after each step, until "
+           "they are zero; "
+           "1: they stay, and are drawn again wherever they are read",
+           TN_DEFAULT("1"), TN_WITHIN(0, 1)),
     TN_KEY(CHOICE, tn_model_sparsity, balance,
            "none: a product takes as long as its fullest tile; pairs: tiles are halved, the fullest half "
            "beside the "
@@ -175,13 +186,14 @@ static const tn_field precision_fields[] = {
 static const tn_schema precision_schema = TN_SCHEMA("precision", precision_entry, precision_fields);
 
 static const tn_field schedule_fields[] = {
-    TN_KEY_AS(
-        "narrow", TEXT, tn_precision_schedule, narrow_text,
-        "block floating point that products begin with, of the group and exponent of precision.products",
-        TN_REQUIRED, TN_SEEN(tn_precision_schedule, narrow_at)),
-    TN_KEY(REAL, tn_precision_schedule, steps, "share of the steps for which it stays narrow",
+    TN_KEY_AS("begin", TEXT, tn_precision_schedule, begin_text,
+              "format that operands of products begin with; they end in that of precision",
+              TN_SEEN(tn_precision_schedule, begin_at)),
+    TN_KEY_AS("narrow", TEXT, tn_precision_schedule, narrow_text, "another name of begin",
+              TN_SEEN(tn_precision_schedule, narrow_at)),
+    TN_KEY(REAL, tn_precision_schedule, steps, "share of the steps for which they stay in it",
            TN_DEFAULT("0.5"), TN_WITHIN(0, 1)),
-    TN_KEY(REAL, tn_precision_schedule, layers, "share of the layers, the first ones, that begin narrow",
+    TN_KEY(REAL, tn_precision_schedule, layers, "share of the layers, the first ones, that begin in it",
            TN_DEFAULT("1"), TN_WITHIN(0, 1)),
     TN_KEY(REAL, tn_precision_schedule, a,
            "instead of shares FAST's rule: an operand is wide where sum |wide - narrow| / |sum narrow| is "
@@ -212,7 +224,8 @@ static const tn_field model_fields[] = {
     TN_KEY_AS("precision", NODE, tn_model_file, precision_node,
               "of every number, as `accumulate` below; or a mapping of the keys there; absent: fp32"),
     TN_KEY_AS("precision_schedule", MAPPING, tn_model_file, schedule,
-              "mantissas that grow with steps and layers", .sub = &schedule_schema),
+              "formats of operands that change with steps and layers",
+              TN_SEEN(tn_model_file, schedule.schedule_at), .sub = &schedule_schema),
     TN_KEY(CHOICE, tn_model_file, optimizer, "sgd keeps no state, momentum one number a parameter, adam two",
            TN_DEFAULT("sgd"), TN_ONE_OF(tn_optimizer_names)),
     TN_KEY(MAPPING, tn_model_file, update, "when the optimizer changes the parameters",
@@ -353,11 +366,28 @@ static tn_status settle_activations(tn_model_activations *activations, tn_positi
     return TN_OK;
 }
 
+/* `begin`, or `narrow`, its older name. */
+static tn_status settle_schedule(tn_precision_schedule *schedule, tn_error *error) {
+    const bool older = schedule->narrow_at.line > 0;
+    if (schedule->schedule_at.line == 0) return TN_OK;
+    if (older && schedule->begin_at.line > 0)
+        return tn_fail_at(error, TN_INPUT, schedule->narrow_at,
+                          "precision_schedule has both begin and narrow, which is another name of it");
+    if (!older && schedule->begin_at.line == 0)
+        return tn_fail_at(error, TN_INPUT, schedule->schedule_at,
+                          "precision_schedule has no key \"begin\", the format that products begin with");
+    if (older) {
+        schedule->begin_text = schedule->narrow_text;
+        schedule->begin_at = schedule->narrow_at;
+    }
+    return read_format(schedule->begin_text, schedule->begin_at, older ? "narrow" : "begin", &tn_fp32,
+                       &schedule->begin, error);
+}
+
 tn_status tn_model_file_decode(const tn_yaml *root, tn_arena *arena, tn_model_file *file, tn_error *error) {
     TN_TRY(tn_schema_decode(&tn_model_schema, root, arena, file, error));
     TN_TRY(settle_activations(&file->activations, root->position, error));
-    TN_TRY(read_format(file->schedule.narrow_text, file->schedule.narrow_at, "narrow", &tn_fp32,
-                       &file->schedule.narrow, error));
+    TN_TRY(settle_schedule(&file->schedule, error));
     TN_TRY(decode_precision(file->precision_node, arena, file, error));
     return tn_model_name_check(file->name, file->name_at, "model", error);
 }

@@ -49,13 +49,16 @@ typedef struct tn_model_activations {
 extern const tn_schema tn_block_activations_schema; /* the policy alone */
 
 typedef enum tn_balance { TN_BALANCE_NONE, TN_BALANCE_PAIRS } tn_balance;
+typedef enum tn_weight_selection { TN_SELECTION_MAGNITUDE, TN_SELECTION_ACCUMULATED } tn_weight_selection;
 typedef struct tn_model_sparsity {
-    double weights;                /* share that is not zero; 1: all */
+    double weights;                /* share that is live; 1: all */
+    uint32_t selection;            /* tn_weight_selection */
+    double initial_decay;          /* factor of W(0) after each step; 1: it stays */
     uint32_t balance;              /* tn_balance */
     uint64_t tiles, depth;         /* that wait for each other; operands ahead */
     double activations, gradients; /* shares that are zero */
     double efficiency;
-    tn_position weights_at;
+    tn_position weights_at, selection_at;
 } tn_model_sparsity;
 
 /* Of every per + truly steps of a run, from step `warmup` on, the last `per` predict gradients instead of a backward

@@ -40,6 +40,7 @@ const char *const tn_array_part_names[] = {
     [TN_PART_KEPT_HEADS] = "kept-heads",
     [TN_PART_ENTROPY] = "entropy",
     [TN_PART_MASK] = "mask",
+    [TN_PART_REGENERATED] = "regenerated",
     [TN_PART_PREDICTOR_INPUT] = "predictor-input",
     [TN_PART_PREDICTOR_IN] = "predictor-in",
     [TN_PART_PREDICTOR_OUT] = "predictor-out",
@@ -255,6 +256,16 @@ const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS] = {
     [TN_OP_SELECT] = {"select", "select", TN_SHAPE_SELECT, "w", "wk",
         {MAP("h = magnitude above threshold; u = threshold + h")},
         .published = "Yang et al., Procrustes, MICRO 2020, section 4.3"},
+    /* k0: the rate, k1: where W(0) spreads to. w - k0 g, with W(0) for what the mask leaves out, against the threshold of how
+     * far it is from W(0), which follows the wanted quantile by one factor up or down (Yazidi, Hammer, Multiplicative update
+     * methods for incremental quantile estimation, IEEE Transactions on Cybernetics 2019). A sign is free. */
+    [TN_OP_TRACK] = {"track", "track", TN_SHAPE_TRACK, "wgk", "wk",
+        {MAP("g = b * k0; n = stored - g; r = draw place; i = r * k1; d = n - i; h = d above threshold; "
+             "u = threshold * factor; v = h; y = n", {0}, -1)},
+        .published = "update, distance and quantile of Procrustes (MICRO 2020, section 4.3), 6 FLOPs: a random number is none"},
+    [TN_OP_REGENERATE] = {"regenerate", "regenerate", TN_SHAPE_REGENERATE, "wk", "y",
+        {MAP("r = draw place; y = r * k1", {0}, -1)},
+        .published = "where the mask leaves out, W(0); a random number is no FLOP"},
     /* s0 the maximum, s1 and s2 the sums of e = exp(z - maximum) and of e (z - maximum), k0: 1/log(columns). A row's
      * quotient is begun when its logarithm is there. */
     [TN_OP_ENTROPY] = {"entropy", "entropy", TN_SHAPE_ENTROPY, "x", "n",
@@ -267,7 +278,7 @@ const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS] = {
 bool tn_operation_is_elementwise(tn_operation_kind kind) {
     const tn_operation_shape shape = tn_operation_rows[kind].shape;
     return shape == TN_SHAPE_ADD || shape == TN_SHAPE_MAP || shape == TN_SHAPE_UPDATE ||
-           shape == TN_SHAPE_SELECT;
+           shape == TN_SHAPE_SELECT || shape == TN_SHAPE_TRACK || shape == TN_SHAPE_REGENERATE;
 }
 
 bool tn_operation_is_across_rows(tn_operation_kind kind) {
@@ -421,7 +432,8 @@ uint64_t tn_window_features(const tn_operation *operation) {
 }
 
 bool tn_operation_is_update(const tn_operation *operation) {
-    return tn_operation_rows[operation->kind].shape == TN_SHAPE_UPDATE;
+    const tn_operation_shape shape = tn_operation_rows[operation->kind].shape;
+    return shape == TN_SHAPE_UPDATE || shape == TN_SHAPE_TRACK;
 }
 
 bool tn_pass_has_lane(const tn_pass_row *row) {
@@ -429,7 +441,9 @@ bool tn_pass_has_lane(const tn_pass_row *row) {
     if (tn_formula_read(row->text, &formula, NULL) != TN_OK) return false;
     for (uint32_t i = 0; i < formula.nodes; i++) {
         const tn_node_kind kind = formula.node[i].kind;
-        if (kind == TN_NODE_ELSEWHERE || kind == TN_NODE_AFTER || kind == TN_NODE_ABOVE) return false;
+        if (kind == TN_NODE_ELSEWHERE || kind == TN_NODE_AFTER || kind == TN_NODE_ABOVE ||
+            kind == TN_NODE_DRAW)
+            return false;
     }
     return row->form != TN_PASS_MAP ||
            (formula.output[TN_OUTPUT_Y] != UINT32_MAX && formula.output[TN_OUTPUT_U] == UINT32_MAX);

@@ -65,6 +65,8 @@ typedef enum tn_operation_shape {
     TN_SHAPE_TOP,        /* of each row the places of the greatest */
     TN_SHAPE_UPDATE,     /* of a parameter, its gradient and its state */
     TN_SHAPE_SELECT,     /* of a parameter's elements the greatest */
+    TN_SHAPE_TRACK,      /* of a parameter, its gradient and its mask */
+    TN_SHAPE_REGENERATE, /* of a parameter and its mask */
     TN_SHAPE_ENTROPY,    /* of rows, one number */
     TN_SHAPE_MEAN,       /* of the rows of an example one row, or back to all of them */
     TN_SHAPE_ROUTE,      /* of the rows of an example each expert's share */

@@ -55,6 +55,9 @@ extern const char *const tn_optimizer_names[]; /* "sgd", "momentum", "adam"; end
  *                       gives over tokens and features, a number a head; of every example
  *   top                 writes the places of the greatest of each row, ascending: as many as fill the array
  *   append              writes row i of x into the place of the token, of example i's places
+ *   track               an update by SGD, of which the `live` elements that are farthest from W(0) stay where it takes them;
+ *                       the others return to W(0). Elements that the mask leaves out are not read (step/sparse_weights.c)
+ *   regenerate          elements that the mask leaves out are those of W(0)
  *
  * Of a layer's program (tn_step_layer.program) a product says which step it is, and program and tensors say
  * what the axes of its arrays are. Attention's products have none: with Q, K, V, O as tokens x features, heads
@@ -92,8 +95,10 @@ typedef enum tn_operation_kind {
     TN_OP_UPDATE_SGD,    /* rows * columns parameters */
     TN_OP_UPDATE_MOMENTUM,
     TN_OP_UPDATE_ADAM,
-    TN_OP_SELECT,  /* of a parameter's elements the greatest stay */
-    TN_OP_ENTROPY, /* of the answers of a head, by which an early exit is taken */
+    TN_OP_SELECT,     /* of a parameter's elements the greatest stay */
+    TN_OP_TRACK,      /* an update, of which the weights that lie farthest from where they began stay */
+    TN_OP_REGENERATE, /* a sparse parameter and where its other weights began, as one matrix */
+    TN_OP_ENTROPY,    /* of the answers of a head, by which an early exit is taken */
     TN_OP_SQUARED_RELU,
     TN_OP_SQUARED_RELU_GRADIENT,
     TN_OP_SOFTPLUS,
@@ -250,7 +255,8 @@ typedef enum tn_array_part {
     TN_PART_KEPT, /* what pruning leaves */
     TN_PART_KEPT_HEADS,
     TN_PART_ENTROPY,
-    TN_PART_MASK, /* a bit for each element of a parameter */
+    TN_PART_MASK,        /* a bit for each element of a parameter */
+    TN_PART_REGENERATED, /* a sparse parameter with all of its elements */
     TN_PART_PREDICTOR_INPUT,
     TN_PART_PREDICTOR_IN, /* matrices of predictors (step/predicted_gradients.c), and what they make */
     TN_PART_PREDICTOR_OUT,
@@ -287,12 +293,18 @@ typedef struct tn_array {
     bool is_again;   /* made a second time, by checkpointing */
     bool is_part;    /* cut out of another, for the gradient of a part of a weight */
     uint32_t exit;   /* early exit, from 1, at which a head makes it; 0: at the last one, or no head does */
-    uint64_t live;   /* elements that are not zero; 0: any */
+    uint64_t live;   /* elements that are not zero, or not where they began; 0: any */
+    uint64_t stored; /* elements that are kept of a tracked set; 0: all */
     uint64_t inputs; /* of a predictor's hidden units, of their matrix; 0 elsewhere */
     uint32_t value;  /* tn_value */
     const tn_number_format *format; /* in which it is kept */
     bool is_core; /* a small tensor core (may be grouped in one memory), or its gradient or optimizer state */
 } tn_array;
+
+/* Elements that memory keeps of it. */
+static inline uint64_t tn_array_stored(const tn_array *array) {
+    return array->stored ? array->stored : array->elements;
+}
 
 /* Layers that are more to others than operations and arrays. */
 typedef enum tn_layer_family {

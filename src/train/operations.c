@@ -67,18 +67,6 @@ static void product(member *m, const tn_instruction *target) {
     tn_contraction_run(target->contraction, &call);
 }
 
-/* A product with a sparse parameter multiplies its live elements alone; that the others give zeros is not used. */
-static void count_live_macs(member *m, const tn_operation *o, uint64_t before) {
-    const tn_step_run *r = m->r;
-    for (uint32_t k = 0; k < o->read_count; k++) {
-        const tn_array *array = &r->sized->lowered.step.array[o->reads[k]];
-        if (!array->live || array->role != TN_ARRAY_PARAMETER) continue;
-        uint64_t each = (m->macs - before) / array->elements;
-        m->macs = before + each * tn_count_live(r->t->kernels, at(r, o->reads[k]), array->elements,
-                                                r->t->rounding.values);
-    }
-}
-
 /* What the operation made, as an array of the step's format holds it. Rows are those of the operation where they
  * divide the array. */
 static void round_results(const tn_step_run *r, const tn_operation *o) {
@@ -314,7 +302,7 @@ static void sum_rows(member *m, const tn_instruction *target) {
 static void multiply_matrices(member *m, const tn_instruction *target) {
     uint64_t before = m->macs;
     product(m, target);
-    if (target->operation->live) count_live_macs(m, target->operation, before);
+    if (target->operation->live) m->macs = before + tn_live_macs(m->r, target->operation, m->macs - before);
 }
 
 static void map_scores(member *m, const tn_instruction *target) {
@@ -380,11 +368,8 @@ static void lose(member *m, const tn_instruction *target) {
     cross_entropy(m->r, target->head, at(m->r, target->operation->writes[0]));
 }
 
-static void select_live(member *m, const tn_instruction *target) {
-    const tn_operation *o = target->operation;
-    tn_select_greatest(m->r->t->kernels, at(m->r, o->writes[0]), o->columns,
-                       m->r->sized->lowered.step.array[o->writes[0]].live, at(m->r, o->writes[1]),
-                       m->r->t->rounding.values);
+static void choose_live(member *m, const tn_instruction *target) {
+    tn_run_selection(m->r, target->operation);
 }
 
 static void find_entropy(member *m, const tn_instruction *target) {
@@ -429,7 +414,9 @@ static const struct {
     [TN_SHAPE_IMPORTANCE] = {weigh, false},
     [TN_SHAPE_TOP] = {choose, false},
     [TN_SHAPE_UPDATE] = {update, true},
-    [TN_SHAPE_SELECT] = {select_live, false},
+    [TN_SHAPE_SELECT] = {choose_live, false},
+    [TN_SHAPE_TRACK] = {choose_live, false},
+    [TN_SHAPE_REGENERATE] = {choose_live, false},
     [TN_SHAPE_ENTROPY] = {find_entropy, false},
     [TN_SHAPE_MEAN] = {find_mean, false},
     [TN_SHAPE_ROUTE] = {route, false},

@@ -7,6 +7,7 @@
 #include "model/operation.h"
 #include "train/answers.h"
 #include "train/experts.h"
+#include "train/gradients.h"
 #include "train/selection.h"
 #include "train/trainer_state.h"
 
@@ -71,55 +72,11 @@ static tn_status take_examples(tn_step_run *r, const tn_example *example, uint64
     return TN_OK;
 }
 
-/* Sparse parameters begin with their greatest initial elements. */
-static void select_once(tn_step_run *r) {
-    tn_trainer *t = r->t;
-    const tn_step *step = &r->sized->lowered.step;
-    if (t->selected) return;
-    t->selected = true;
-    for (uint32_t i = 0; i < step->arrays; i++)
-        if (step->array[i].live)
-            tn_select_greatest(t->kernels, tn_array_values(r, i), step->array[i].elements,
-                               step->array[i].live, NULL, t->rounding.values);
-}
-
-static uint64_t predicted_macs(const tn_step *step, bool forward) {
-    uint64_t macs = 0;
-    uint32_t end = forward ? step->forward_operations : step->operations;
-    for (uint32_t i = 0; i < end; i++) macs += step->operation[i].macs;
-    return macs;
-}
-
 /* The random numbers of a step follow from seed and step, so that a resumed run has them again. */
 static void draw_noise(tn_trainer *t) {
     uint64_t seed = t->settings.seed, step = t->steps;
     t->rounding.stochastic = t->settings.gradient_rounding == TN_ROUNDING_STOCHASTIC;
     t->rounding.noise = tn_splitmix_next(&seed) ^ (tn_splitmix_next(&step) << 1);
-}
-
-/* The gradient that operation `i` updates a parameter by; false: it is no update. */
-static bool is_update(const tn_lowered_step *lowered, uint32_t i, uint32_t *gradient) {
-    const tn_operation *o = &lowered->step.operation[i];
-    *gradient = o->read_count > 1 ? o->reads[1] : 0;
-    return tn_operation_is_update(o);
-}
-
-/* All parameters' gradients together, by one factor. Source: Pascanu, Mikolov, Bengio, On the difficulty of training
- * recurrent neural networks, ICML 2013. */
-static void clip_gradients(const tn_step_run *r) {
-    const tn_lowered_step *lowered = &r->sized->lowered;
-    const tn_kernels *k = r->t->kernels;
-    double squares = 0;
-    uint32_t gradient;
-    for (uint32_t i = lowered->update_begin; i < lowered->step.operations; i++)
-        if (is_update(lowered, i, &gradient))
-            squares += k->square_sum(tn_array_values(r, gradient), lowered->step.array[gradient].elements);
-    double norm = sqrt(squares);
-    if (!(norm > r->t->settings.clip_norm)) return;
-    for (uint32_t i = lowered->update_begin; i < lowered->step.operations; i++)
-        if (is_update(lowered, i, &gradient))
-            k->scale(tn_array_values(r, gradient), lowered->step.array[gradient].elements,
-                     r->t->settings.clip_norm / norm);
 }
 
 /* First the true steps of a cycle, in which predictors learn, then those that they predict. */
@@ -145,10 +102,12 @@ tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t cou
     const tn_step *step = &r.sized->lowered.step;
     draw_noise(t);
     t->zeros.counts = t->steps % TN_ZERO_STEPS == 0;
-    select_once(&r);
-    if (t->settings.clip_norm > 0) {
+    tn_select_first(&r);
+    result->macs_predicted = tn_predicted_macs(t, step, false);
+    if (t->settings.clip_norm > 0 || t->gradients.sum) {
         tn_run_operations(&r, 0, r.sized->lowered.update_begin);
-        clip_gradients(&r);
+        if (t->gradients.sum) tn_note_gradients(&r);
+        if (t->settings.clip_norm > 0) tn_clip_gradients(&r);
         tn_run_operations(&r, r.sized->lowered.update_begin, step->operations);
     } else if (r.sized->sort == TN_SORT_PREDICTED) {
         tn_run_operations(&r, 0, r.sized->lowered.forward_end);
@@ -159,7 +118,6 @@ tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t cou
     }
     t->zeros.counts = false;
     t->steps++;
-    result->macs_predicted = predicted_macs(step, false);
     result->peak_elements_predicted = step->peak_elements;
     return TN_OK;
 }
@@ -196,11 +154,11 @@ static tn_status decode(tn_step_run *r, const tn_example *example, uint64_t coun
         *r->result = (tn_step_result){0};
         TN_TRY(take_examples(r, example, count, false, 0, error));
         const tn_lowered_step *lowered = &r->sized->lowered;
-        select_once(r);
+        tn_select_first(r);
         tn_run_operations(r, 0, lowered->forward_end);
         tn_run_losses(r);
         all.macs += r->result->macs;
-        all.macs_predicted += predicted_macs(&lowered->step, true);
+        all.macs_predicted += tn_predicted_macs(t, &lowered->step, true);
         all.peak_elements = r->result->peak_elements;
         all.peak_elements_predicted = lowered->step.peak_elements;
         for (uint32_t h = 0; h < lowered->heads; h++) {
@@ -233,11 +191,11 @@ tn_status tn_trainer_forward(tn_trainer *t, const tn_example *example, uint64_t 
     if (tn_model_is_decoding(t->model)) return decode(&r, example, count, class_of, error);
     TN_TRY(take_examples(&r, example, count, padded, t->sort == TN_SORT_MEAN ? 0 : t->sort, error));
     const tn_lowered_step *lowered = &r.sized->lowered;
-    select_once(&r);
+    tn_select_first(&r);
     tn_run_operations(&r, 0, lowered->forward_end);
     tn_run_losses(&r);
     classify(&r, example, count);
-    result->macs_predicted = predicted_macs(&lowered->step, true);
+    result->macs_predicted = tn_predicted_macs(t, &lowered->step, true);
     result->peak_elements_predicted = tn_model_is_inference(t->model) ? lowered->step.peak_elements : 0;
     return TN_OK;
 }
@@ -262,6 +220,7 @@ static tn_status make_room(tn_trainer *t, const tn_lowered_step *lowered, tn_err
         t->scratch = aligned;
         t->scratch_elements = lowered->scratch_elements;
     }
+    TN_TRY(tn_selection_grow(t, lowered->selected_elements, error));
     return tn_rounding_grow(&t->rounding, lowered->rounded_elements, t->kernels->bytes, error);
 }
 
@@ -410,6 +369,8 @@ void tn_trainer_free(tn_trainer *t) {
     tn_free(t->pool_memory);
     tn_free(t->scratch_memory);
     tn_rounding_free(&t->rounding);
+    tn_gradient_sums_free(&t->gradients);
+    tn_free(t->selection_room);
     tn_free(t->batch.token);
     tn_free(t->batch.slot);
     tn_free(t->batch.intent);
@@ -524,4 +485,9 @@ uint64_t tn_trainer_steps(const tn_trainer *t) {
 
 void tn_trainer_set_steps(tn_trainer *t, uint64_t steps) {
     t->steps = steps;
+}
+
+void tn_trainer_wide_counts(const tn_trainer *t, uint64_t *wide, uint64_t *operands) {
+    *wide = t->rounding.wide;
+    *operands = t->rounding.operands;
 }

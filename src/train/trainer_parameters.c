@@ -106,6 +106,7 @@ tn_status tn_make_parameters(tn_trainer *t, tn_error *error) {
     TN_TRY(TN_NEW(&t->arena, t->residents, &t->resident, error));
     TN_TRY(TN_NEW(&t->arena, t->residents, &t->resident_parameter, error));
     TN_TRY(TN_NEW(&t->arena, t->parameters, &t->parameter, error));
+    TN_TRY(TN_NEW(&t->arena, t->parameters, &t->initial, error));
     TN_TRY(tn_aligned_memory(bytes, &t->resident_memory, &memory, error));
     TN_TRY(TN_NEW(&t->arena, t->predictors, &t->predictor, error));
     size_t parameter = 0, resident = 0, predictor = 0;

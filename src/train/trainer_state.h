@@ -2,6 +2,7 @@
 #ifndef TN_TRAIN_TRAINER_STATE_H
 #define TN_TRAIN_TRAINER_STATE_H
 
+#include "train/gradient_sums.h"
 #include "train/lowered_step.h"
 #include "train/team.h"
 #include "train/trainer.h"
@@ -13,6 +14,12 @@ typedef struct tn_sized_step {
     uint32_t sort; /* of the steps of a run (model/model.h) */
     tn_lowered_step lowered;
 } tn_sized_step;
+
+/* A parameter's initial values: the draws of one sequence from this one on, uniform in +-amplitude; 0: none is drawn. */
+typedef struct tn_initial_draws {
+    uint64_t first;
+    double amplitude;
+} tn_initial_draws;
 
 /* The examples of a step, laid out as the step reads them. */
 typedef struct tn_batch {
@@ -29,6 +36,7 @@ typedef struct tn_pace {
     double seconds[2];
     uint64_t tries[2], start; /* since: the slower one was tried */
 } tn_pace;
+enum { TN_SELECTION_ROOM = 6 };
 enum { TN_PACES = 64 }; /* by the logarithm of the multiply-adds */
 
 struct tn_trainer {
@@ -40,6 +48,8 @@ struct tn_trainer {
     const tn_kernels *kernels;
     size_t parameters;
     tn_train_parameter *parameter;
+    uint64_t initial_seed;
+    tn_initial_draws *initial; /* [parameters] */
     size_t residents;
     void **resident;            /* parameters' values and states, in the order of the step's arrays */
     size_t *resident_parameter; /* of its values, state or mask; of a predictor's matrix its own number */
@@ -54,7 +64,10 @@ struct tn_trainer {
     char *pool, *scratch;
     size_t pool_bytes, scratch_elements;
     tn_rounding_room rounding;
+    double *selection_room; /* of the largest sparse parameter, TN_SELECTION_ROOM doubles an element */
+    size_t selection_elements;
     tn_zero_counter zeros;
+    tn_gradient_sums gradients;
     uint32_t *kept_token,
         *kept_head;    /* of each example, ascending, where tokens and heads are pruned (train/answers.h) */
     double *weight_of; /* of each token or head of an example, to choose by, and room for a row behind them */

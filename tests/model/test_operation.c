@@ -95,6 +95,8 @@ static void flops_are_those_of_the_formulas(void **state) {
         {TN_OP_UPDATE_MOMENTUM, 4, 0},
         {TN_OP_UPDATE_ADAM, 12, 0},
         {TN_OP_SELECT, 2, 0},
+        {TN_OP_TRACK, 6, 0},
+        {TN_OP_REGENERATE, 1, 0},
         {TN_OP_ENTROPY, 6, 5},
         {TN_OP_SQUARED_RELU, 2, 0},
         {TN_OP_SQUARED_RELU_GRADIENT, 3, 0},
