@@ -47,7 +47,9 @@ typedef struct tn_activity {
     double off_chip_pJ;                           /* of bits moved off chip and rows opened for them, */
     double off_chip_rest_W;                       /* and at rest of what moves them */
     double refresh_pJ;
-    double lowered; /* share by which the voltage is below the device's; static power falls with it */
+    double
+        lowered; /* share by which the voltage is below the device's, by time; static power falls with it */
+    double lowered_squared; /* share by which its square is below, by cycles */
 } tn_activity;
 
 /* joules[part] of the step. */

@@ -9,6 +9,7 @@
 #include "price/workload_data.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- cycles of a class ---- */
 
@@ -298,6 +299,36 @@ static tn_status add_refreshes(tn_workload *workload, const tn_plan *plan, const
     return status;
 }
 
+/* How often an operation runs for a mean input tells where inputs leave: one that leaves at an exit runs what at least as many
+ * come to. */
+static void tell_exits(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                       tn_work_price *price) {
+    const tn_step *step = workload->step;
+    double reach[TN_EXIT_WORKS_MOST + 1];
+    uint32_t exits = 0;
+    if (step->deadline_us <= 0) return;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const double share = fmin(1, workload->work[workload->work_of[i]].share);
+        uint32_t place = 0;
+        while (place < exits && reach[place] > share) place++;
+        if (place < exits && reach[place] == share) continue;
+        if (exits == TN_EXIT_WORKS_MOST) return;
+        memmove(&reach[place + 1], &reach[place], (exits++ - place) * sizeof *reach);
+        reach[place] = share;
+    }
+    for (uint32_t e = 0; e < exits; e++) {
+        price->exit[e] = (tn_exit_work){.share = reach[e] - (e + 1 < exits ? reach[e + 1] : 0)};
+        for (uint32_t i = 0; i < step->operations; i++) {
+            const double share = workload->work[workload->work_of[i]].share;
+            if (fmin(1, share) < reach[e]) continue;
+            price->exit[e].cycles +=
+                (double)workload->cycles[by_operation(plan, build) ? i : workload->work_of[i]] /
+                fmin(1, share);
+        }
+    }
+    price->exits = exits;
+}
+
 /* The classes of products, and the kernels that do them. */
 static tn_status price_products(tn_workload *workload, const tn_build *build, uint64_t blocks,
                                 tn_work_price *price, tn_error *error) {
@@ -334,7 +365,7 @@ static tn_status price_vectors(tn_workload *workload, const tn_build *build, uin
 
 bool tn_work_splits(const tn_workload *workload, const tn_plan *plan, const tn_build *build) {
     return build->schedule == TN_SCHEDULE_SEQUENTIAL && !by_operation(plan, build) &&
-           workload->step->retention_us <= 0;
+           workload->step->retention_us <= 0 && workload->step->deadline_us <= 0;
 }
 
 tn_status tn_price_products(tn_workload *workload, const tn_build *build, tn_work_price *price,
@@ -386,6 +417,7 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
         if (build->layouts == TN_LAID_CLOSELY) price->chain_cycles = longest_chain(workload);
     }
     add_vector_kernels(workload, build, busy, price);
+    tell_exits(workload, plan, build, price);
     if (build->schedule == TN_SCHEDULE_SEQUENTIAL) return add_refreshes(workload, plan, build, price, error);
     tn_schedule schedule;
     TN_TRY(tn_plan_tasks(workload, plan, error));

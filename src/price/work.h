@@ -6,6 +6,12 @@
 #include "price/plan.h"
 
 /* What parallelism and schedule decide. */
+/* Of a step with a deadline: the inputs that leave at an exit, and the cycles of one of them. */
+typedef struct tn_exit_work {
+    double share, cycles;
+} tn_exit_work;
+enum { TN_EXIT_WORKS_MOST = 16 };
+
 typedef struct tn_work_price {
     uint64_t cycles_per_step;
     uint64_t chain_cycles; /* of the closer bound: the longest chain of operations that wait for each other */
@@ -16,10 +22,12 @@ typedef struct tn_work_price {
     double refresh_pJ;                        /* of activations' cells */
     tn_resources matmul[TN_ARITHMETICS_MOST]; /* of one matmul kernel */
     tn_resources vectors;                     /* of all vector kernels */
+    uint32_t exits; /* 0: no deadline, or more exits than are told apart: all inputs are the mean one */
+    tn_exit_work exit[TN_EXIT_WORKS_MOST];
 } tn_work_price;
 
 /* Whether the work of products and that of vector kernels add up to that of the step: nothing runs side by side,
- * waits for external memory or is looked at operation by operation. The two: what products take follows from the
+ * waits for external memory, has a deadline or is looked at operation by operation. The two: what products take follows from the
  * matmul kernels' edges, what vector kernels take from their lanes. Both use the workload's cycles as scratch. */
 bool tn_work_splits(const tn_workload *workload, const tn_plan *plan, const tn_build *build);
 tn_status tn_price_products(tn_workload *workload, const tn_build *build, tn_work_price *price,

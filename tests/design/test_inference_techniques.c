@@ -25,7 +25,7 @@ typedef struct design {
 } design;
 
 static tn_arena arena;
-static tn_device *device;
+static const tn_device *device;
 
 static tn_model *loaded(const char *const *set, size_t sets) {
     tn_model *model;
@@ -162,6 +162,94 @@ static void voltage_follows_the_deadline(void **state) {
     }
 }
 
+/* Who leaves early has fewer cycles in the same time, and so a lower voltage than the mean input would have. */
+static void each_exit_has_its_own_voltage(void **state) {
+    (void)state;
+    static const char *const exits[] = {"phase=inference", "exit=[0.25, 0.75]"};
+    const tn_model *model = loaded(exits, 2);
+    const design fast = priced(exits, 2);
+    const double volts = device->energy.voltage_V.value, clock = device->clock_MHz * 1e6;
+    double cycles[2];
+    for (uint32_t e = 0; e < 2; e++)
+        cycles[e] = (double)priced_step(test_sort_of(model, e, &arena), NULL).price.cycles_per_step;
+    assert_true(cycles[0] < cycles[1]);
+    for (double times = 0.7; times < 4; times *= 1.5) {
+        const double deadline = times * cycles[1] / clock;
+        double seconds = 0, rest = 0, squares = 0, all = 0;
+        char text[64];
+        const char *const set[] = {exits[0], exits[1], text, "dvfs.least_V=0.3"};
+        snprintf(text, sizeof text, "dvfs.deadline_us=%.17g", 1e6 * deadline);
+        const design slow = priced(set, 4);
+        for (uint32_t e = 0; e < 2; e++) {
+            const double share = tn_step_sort_share(model, e), own = fmax(deadline, cycles[e] / clock),
+                         point = fmax(cycles[e] / clock / own, 0.3 / volts);
+            seconds += share * own;
+            rest += share * own * point * device->energy.static_W.value;
+            squares += share * cycles[e] * point * point;
+            all += share * cycles[e];
+        }
+        /* but for rounding up, operation by operation */
+        assert_true(fabs(slow.price.seconds_per_step / seconds - 1) < 1e-3);
+        assert_true(fabs(slow.price.static_joules_per_step / rest - 1) < 2e-3);
+        const double one = slow.price.joules_per_step - slow.price.static_joules_per_step,
+                     other = fast.price.joules_per_step - fast.price.static_joules_per_step;
+        assert_true(one < other && one > other * squares / all * 0.998);
+    }
+}
+
+/* Straight lines between the points of the device file, which also are those of a price. */
+static void operating_points_of_a_device(void **state) {
+    (void)state;
+    static const char *const points[] = {"dvfs={volts: [0.6, 0.72, 0.85], MHz: [50, 120, 200]}"};
+    static const char *const slips[] = {"dvfs={volts: [0.6, 0.7], MHz: [50]}",
+                                        "dvfs={volts: [0.7, 0.6], MHz: [50, 90]}",
+                                        "dvfs={volts: [0.6, 0.7], MHz: [90, 90]}"};
+    static const double clock[] = {10, 50, 85, 120, 160, 200, 300},
+                        expected[] = {0.6, 0.6, 0.66, 0.72, 0.785, 0.85, 0.85};
+    const char *forward = "phase=inference";
+    const tn_device *const plain = device, *other;
+    tn_error error;
+    assert_int_equal(tn_device_change(plain, points, 1, &arena, &device, NULL), TN_OK);
+    for (int i = 0; i < 7; i++) assert_true(fabs(tn_energy_volts(device, clock[i]) - expected[i]) < 1e-12);
+    assert_true(fabs(tn_energy_volts(plain, 100) - 0.5 * plain->energy.voltage_V.value) < 1e-12);
+    const design whole = priced(&forward, 1);
+    char deadline[64];
+    const char *const set[] = {forward, deadline};
+    const double seconds = (double)whole.price.cycles_per_step / 85e6; /* at 85 MHz */
+    snprintf(deadline, sizeof deadline, "dvfs.deadline_us=%.17g", 1e6 * seconds);
+    const design slow = priced(set, 2);
+    assert_true(fabs(slow.price.static_joules_per_step -
+                     device->energy.static_W.value * seconds * 0.66 / device->energy.voltage_V.value) < 1e-9);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(tn_device_change(plain, &slips[i], 1, &arena, &other, &error), TN_INPUT);
+        assert_non_null(strstr(error.message, "both ascending"));
+    }
+    device = plain;
+}
+
+/* Decoding with weights off the chip: the next block of columns is brought while one is computed, and as much is moved. */
+static void flat_blocks_are_brought_beside(void **state) {
+    (void)state;
+    static const char build[] = "{rows: 1, columns: 16, reduction: 8, off_chip_over_bytes: 4096}";
+    static const char *const set[] = {"phase=decode", "format=dense", "sequence=256", "flat_gemm.block=16"};
+    const tn_device *const plain = device;
+    tn_device *board;
+    design made[2];
+    assert_int_equal(tn_device_load("zcu104", NULL, 0, &arena, &board, NULL), TN_OK);
+    device = board;
+    for (int flat = 0; flat < 2; flat++) {
+        tn_model *model;
+        assert_int_equal(tn_model_load("byte-decoder", set, 3 + (size_t)flat, &arena, &model, NULL), TN_OK);
+        made[flat] = priced_step(test_step_of(model, &arena), build);
+    }
+    const tn_external_memory *external = device->external.item;
+    const double brought = (double)made[1].price.off_chip_bytes_per_step / (external->bandwidth_GBps * 1e9);
+    assert_int_equal(made[1].price.off_chip_bytes_per_step, made[0].price.off_chip_bytes_per_step);
+    assert_true(made[1].price.cycles_per_step < made[0].price.cycles_per_step);
+    assert_true(made[1].price.seconds_per_step > brought);
+    device = plain;
+}
+
 static void outliers_take_their_neighbours_bits(void **state) {
     (void)state;
     const char *forward = "phase=inference", *const set[] = {forward, "outliers=4"};
@@ -228,7 +316,10 @@ static void embedded_dram(void **state) {
 
 static int begin(void **state) {
     (void)state;
-    return tn_device_load("u50@user-area", NULL, 0, &arena, &device, NULL) != TN_OK;
+    tn_device *loaded_device = NULL;
+    const tn_status status = tn_device_load("u50@user-area", NULL, 0, &arena, &loaded_device, NULL);
+    device = loaded_device;
+    return status != TN_OK;
 }
 
 static int end(void **state) {
@@ -243,6 +334,9 @@ int main(void) {
         cmocka_unit_test(early_exit),
         cmocka_unit_test(sorts_are_charged_by_their_shares),
         cmocka_unit_test(voltage_follows_the_deadline),
+        cmocka_unit_test(each_exit_has_its_own_voltage),
+        cmocka_unit_test(operating_points_of_a_device),
+        cmocka_unit_test(flat_blocks_are_brought_beside),
         cmocka_unit_test(outliers_take_their_neighbours_bits),
         cmocka_unit_test(flat_products),
         cmocka_unit_test(embedded_dram),
