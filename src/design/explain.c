@@ -514,6 +514,7 @@ tn_status tn_price_explain(tn_workload *workload, const tn_build *build, tn_aren
     TN_TRY(tn_price_memories(workload, report.plan, build, ALL_STORES, &report.memories, error));
     tn_price_sum(workload, report.plan, build, &report.work, &report.memories, &explanation->price,
                  &activity);
+    explanation->cells = report.work.cells;
     tn_energy_of(workload->device, &activity, explanation->joules);
     TN_TRY(tell_energy_range(&report));
     TN_TRY(tn_plan_tasks(workload, report.plan, error));

@@ -175,6 +175,17 @@ static const tn_field control_fields[] = {
 };
 static const tn_schema control_schema = TN_SCHEMA("device.control", tn_device_control, control_fields);
 
+static const tn_field edram_fields[] = {
+    TN_KEY(REAL, tn_device_edram, retention_us, "time that a cell keeps its value", TN_REQUIRED,
+           TN_WITHIN(1e-3, 1e9)),
+    TN_KEY(REAL, tn_device_edram, refresh_pJ_per_bit, "energy to refresh a bit, pJ", TN_REQUIRED,
+           TN_WITHIN(0, 1e6)),
+    ORIGIN_FIELD(tn_device_edram),
+    TN_KEY(TEXT_LIST, tn_device_edram, unverified, "keys whose figure is not as sure as `origin` says"),
+    SOURCE_FIELD(tn_device_edram),
+};
+static const tn_schema edram_schema = TN_SCHEMA("device.edram", tn_device_edram, edram_fields);
+
 static const tn_field multiplexer_fields[] = {
     TN_KEY(COUNT, tn_multiplexer_row, inputs, "words that it chooses from", TN_REQUIRED, TN_WITHIN(2, 1e6)),
     TN_KEY(COUNT, tn_multiplexer_row, width_bits, "bits of a word", TN_REQUIRED, TN_WITHIN(1, 1e6)),
@@ -232,6 +243,9 @@ static const tn_field device_fields[] = {
     TN_KEY(MAPPING, tn_device, integer, "integer operators of any width, for block floating point",
            .sub = &integer_schema),
     TN_KEY(MAPPING, tn_device, control, "what kernels take besides operators", .sub = &control_schema),
+    TN_KEY(MAPPING, tn_device, edram,
+           "cells of memory blocks that lose their value, embedded DRAM; absent: they are SRAM",
+           .sub = &edram_schema),
     TN_KEY(CHOICE, tn_device, operator_set,
            "operators that kernels are made of; what the set has not at the clock is taken from hls",
            TN_DEFAULT("generated"), TN_ONE_OF(set_names)),

@@ -123,6 +123,15 @@ typedef struct tn_device_energy {
 enum { TN_ENERGY_FIGURES = sizeof(tn_device_energy) / sizeof(tn_sourced) };
 extern const tn_schema tn_device_energy_schema; /* a field for each figure */
 
+/* Cells of the memory blocks that lose their value: embedded DRAM. */
+typedef struct tn_device_edram {
+    double retention_us;       /* that a cell keeps its value; 0: the blocks are SRAM */
+    double refresh_pJ_per_bit; /* a read and a write */
+    uint32_t origin;
+    tn_text_list unverified; /* keys of this mapping that are not as sure as the rest */
+    const char *source;
+} tn_device_edram;
+
 struct tn_device {
     const char *name, *title, *part, *variant, *about, *inherit;
     const char *full_name; /* "u50@user-area" */
@@ -134,6 +143,7 @@ struct tn_device {
     tn_device_memory memory;
     tn_device_integer integer;
     tn_device_control control;
+    tn_device_edram edram;
     uint32_t operator_set;     /* tn_operator_source */
     tn_item_list operators;    /* tn_operator_row */
     tn_item_list multiplexers; /* tn_multiplexer_row */
