@@ -437,6 +437,14 @@ static void note_external(unverified_names *all) {
         note_unverified(all, true, name, external->unverified.item[i]);
 }
 
+static void note_edram(unverified_names *all) {
+    const tn_device_edram *edram = &all->report->workload->device->edram;
+    if (edram->retention_us <= 0) return;
+    note_unverified(all, edram->origin == TN_UNVERIFIED, "edram", "");
+    for (size_t i = 0; i < edram->unverified.count && edram->origin != TN_UNVERIFIED; i++)
+        note_unverified(all, true, "edram", edram->unverified.item[i]);
+}
+
 static void note_energy(unverified_names *all) {
     const char *energy = (const char *)&all->report->workload->device->energy;
     for (size_t i = 0; i < tn_device_energy_schema.count; i++) {
@@ -457,6 +465,7 @@ static tn_status tell_unverified(teller *report) {
     note_control(&all);
     note_operators(&all, told);
     note_external(&all);
+    note_edram(&all);
     note_energy(&all);
     report->out->unverified = all.name;
     report->out->unverified_count = all.count;

@@ -293,6 +293,10 @@ tn_device tn_energy_extreme(const tn_device *device, bool most, tn_external_memo
         figure[i].value = most ? high : low;
     }
     memcpy(&extreme.energy, figure, sizeof figure);
+    const bool sure =
+        device->edram.origin != TN_UNVERIFIED && !is_listed(&device->edram.unverified, "refresh_pJ_per_bit");
+    if (!sure && most) extreme.edram.refresh_pJ_per_bit *= UNVERIFIED_FACTOR;
+    if (!sure && !most) extreme.edram.refresh_pJ_per_bit /= UNVERIFIED_FACTOR;
     if (extreme.external.count > 0) {
         *external = *(const tn_external_memory *)device->external.item;
         external->pJ_per_bit = extreme_external(external, "pJ_per_bit", external->pJ_per_bit, most);
@@ -476,6 +480,9 @@ static tn_status check_lists(const tn_device *device, const tn_yaml *tree, tn_er
                             tn_yaml_get(tree, "resources"), error));
     TN_TRY(check_unverified(&device->control.unverified, "control", control, tree,
                             tn_yaml_get(tree, "control"), error));
+    static const char *const edram[] = {"retention_us", "refresh_pJ_per_bit", NULL};
+    TN_TRY(
+        check_unverified(&device->edram.unverified, "edram", edram, tree, tn_yaml_get(tree, "edram"), error));
     for (size_t i = 0; i < device->external.count; i++) {
         const tn_external_memory *memory = (const tn_external_memory *)device->external.item + i;
         TN_TRY(check_unverified(&memory->unverified, "external", external, tree,

@@ -5,6 +5,7 @@
 #include "price/plan.h"
 #include "price/price.h"
 #include "support/models.h"
+#include "support/shared.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -271,6 +272,35 @@ static void cells_of_a_device(void **state) {
     device = plain;
 }
 
+/* A duplex network in cells of 650 us: kept activations outlive them, found again none does, whatever the depth. */
+static void an_order_frees_from_refreshes(void **state) {
+    (void)state;
+    tn_device *plain = device;
+    double longest_us = 0;
+    assert_int_equal(tn_device_load("u50-edram", NULL, 0, &arena, &device, NULL), TN_OK);
+    for (int depth = 2; depth <= 8; depth *= 2)
+        for (int reversible = 0; reversible < 2; reversible++) {
+            char repeat[64];
+            const char *const set[] = {"memory={kind: edram, retention_us: 650}", repeat,
+                                       reversible ? "layers.duplex.activations.policy=reversible"
+                                                  : "layers.duplex.activations.policy=keep"};
+            tn_model *model;
+            tn_build build;
+            tn_explanation told;
+            snprintf(repeat, sizeof repeat, "layers.duplex.repeat=%d", depth);
+            assert_int_equal(
+                tn_model_load(test_source("docs/examples/duplex.yaml"), set, 3, &arena, &model, NULL), TN_OK);
+            const design made = priced_step(test_step_of(model, &arena), NULL);
+            assert_int_equal(tn_build_decode(NULL, &arena, &build, NULL), TN_OK);
+            assert_int_equal(tn_price_explain(made.workload, &build, &arena, &told, NULL), TN_OK);
+            assert_true(reversible ? told.cells.refreshes == 0 : told.cells.refreshes > 0);
+            assert_true(told.cells.staying_refreshes > 0);
+            if (reversible && depth > 2) assert_true(fabs(told.cells.longest_us - longest_us) < 1);
+            if (reversible) longest_us = told.cells.longest_us;
+        }
+    device = plain;
+}
+
 static int begin(void **state) {
     (void)state;
     return tn_device_load("u50@user-area", NULL, 0, &arena, &device, NULL) != TN_OK;
@@ -292,6 +322,7 @@ int main(void) {
         cmocka_unit_test(flat_products),
         cmocka_unit_test(embedded_dram),
         cmocka_unit_test(cells_of_a_device),
+        cmocka_unit_test(an_order_frees_from_refreshes),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
