@@ -438,6 +438,14 @@ static void note_external(unverified_names *all) {
         note_unverified(all, true, name, external->unverified.item[i]);
 }
 
+static void note_edram(unverified_names *all) {
+    const tn_device_edram *edram = &all->report->workload->device->edram;
+    if (edram->retention_us <= 0) return;
+    note_unverified(all, edram->origin == TN_UNVERIFIED, "edram", "");
+    for (size_t i = 0; i < edram->unverified.count && edram->origin != TN_UNVERIFIED; i++)
+        note_unverified(all, true, "edram", edram->unverified.item[i]);
+}
+
 static void note_energy(unverified_names *all) {
     const char *energy = (const char *)&all->report->workload->device->energy;
     for (size_t i = 0; i < tn_device_energy_schema.count; i++) {
@@ -470,6 +478,7 @@ static tn_status tell_unverified(teller *report) {
     note_operators(&all, told);
     report->out->operator_set = operator_set_name(device, told);
     note_external(&all);
+    note_edram(&all);
     note_energy(&all);
     report->out->unverified = all.name;
     report->out->unverified_count = all.count;
@@ -527,6 +536,7 @@ tn_status tn_price_explain(tn_workload *workload, const tn_build *build, tn_aren
     TN_TRY(tn_price_memories(workload, report.plan, build, ALL_STORES, &report.memories, error));
     tn_price_sum(workload, report.plan, build, &report.work, &report.memories, &explanation->price,
                  &activity);
+    explanation->cells = report.work.cells;
     tn_energy_of(workload->device, &activity, explanation->joules);
     TN_TRY(tell_energy_range(&report));
     TN_TRY(tn_plan_tasks(workload, report.plan, error));

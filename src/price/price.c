@@ -484,7 +484,7 @@ static tn_status price_bound(tn_workload *workload, const tn_build *build, const
     TN_TRY(tn_build_check_together(build, error));
     if (!workload->memo) TN_TRY(memo_make(workload->arena, &workload->memo, error));
     *exact = !has_bound(workload->device, build, &workload->memo->bounded) ||
-             (build->schedule != TN_SCHEDULE_SEQUENTIAL && workload->step->retention_us > 0);
+             (build->schedule != TN_SCHEDULE_SEQUENTIAL && workload->retention_us > 0);
     if (*exact) return price_build(workload, &bound, (tn_laying)build->layouts, NULL, price, error);
     bound.layouts = laying;
     return price_build(workload, &bound, TN_LAID_BOUND, places, price, error);

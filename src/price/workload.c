@@ -258,6 +258,9 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
     made->word_bits = 8 * step->element_bytes;
     made->obstacle = tn_step_obstacle(step);
     TN_TRY(load_operators(made, error));
+    made->device_cells = device->edram.retention_us > 0;
+    made->retention_us =
+        made->device_cells && !step->retention_given ? device->edram.retention_us : step->retention_us;
     TN_TRY(list_works(made, error));
     TN_TRY(check_draws(made, error));
     TN_TRY(check_bounds(made, error));
