@@ -11,6 +11,7 @@
 #include "learn/evaluation.h"
 #include "learn/history.h"
 #include "learn/routes.h"
+#include "model/graph.h"
 #include "train/initial.h"
 
 #include <inttypes.h>
@@ -490,6 +491,18 @@ static tn_status train(session *s) {
     return tn_weights_write(run->folder, s->trainer, s->error);
 }
 
+/* What training by accumulated gradient starts from is what the seed draws. */
+static tn_status read_weights(session *s) {
+    const tn_model_sparsity *sparsity = &s->run->model->keys.sparsity;
+    if (sparsity->selection == TN_SELECTION_ACCUMULATED && sparsity->weights < 1 &&
+        !tn_trainer_is_inference(s->trainer))
+        return tn_fail_at(
+            s->error, TN_INPUT, sparsity->selection_at,
+            "sparsity.selection accumulated-gradient measures from the initial values of the seed, which "
+            "weights that are given are not; leave --weights out, or set selection: magnitude");
+    return tn_weights_read(s->run->weights, s->trainer, s->error);
+}
+
 static tn_status run_session(session *s) {
     const tn_training *run = s->run;
     TN_TRY(tn_trainer_new(run->model, &run->settings, run->real, &s->trainer, s->error));
@@ -501,7 +514,7 @@ static tn_status run_session(session *s) {
     s->guess_loss = guess_loss(s);
     TN_TRY(measure_step(s));
     TN_TRY(tn_initialise(s->trainer, &run->settings, s->error));
-    if (run->weights) TN_TRY(tn_weights_read(run->weights, s->trainer, s->error));
+    if (run->weights) TN_TRY(read_weights(s));
     if (run->folder) TN_TRY(tn_folder_lock(run->folder, &s->folder, s->error));
     TN_TRY(begin_history(s));
     if (!run->data) return time_steps(s);

@@ -107,6 +107,10 @@ static void timed_without_data(void **state) {
                 "of 2 steps or more");
     test_expect(2, "\"$TENFOLD\" train atis-2enc --data x --history h.csv --resume -o o", "",
                 "leave --resume out");
+    test_expect(2,
+                "\"$TENFOLD\" train small.yaml --data data --weights none.npz --set format=dense --set "
+                "'sparsity={weights: 0.5, selection: accumulated-gradient}'",
+                "", "leave --weights out");
     test_expect(2, "ls unused", "", "");
 }
 
