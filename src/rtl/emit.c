@@ -554,11 +554,10 @@ void tn_rtl_engine_header(const tn_rtl_engine *engine, const tn_rtl_columns *col
     put_number(out, "TILE_LEVELS", engine->tile_levels);
     put_number(out, "GROUP_LEVELS", engine->group_levels);
     put_number(out, "OPERATIONS", design->operations);
-    bool block = tn_rtl_program_style(engine) == TN_STYLE_BLOCK;
-    tn_buffer_format(out,
-                     "`ifdef YOSYS\nlocalparam PROGRAM_STYLE = \"%s\";\n`else\nlocalparam PROGRAM_STYLE = "
-                     "\"%s\";\n`endif\n",
-                     block ? "block" : "logic", block ? "block" : "distributed");
+    /* Tools name a table of LUTs each in its own way; price/engine_logic.h says why it is one. */
+    tn_buffer_text(out,
+                   "`ifdef YOSYS\nlocalparam PROGRAM_STYLE = \"logic\";\n`else\nlocalparam PROGRAM_STYLE = "
+                   "\"distributed\";\n`endif\n");
     const float rate = (float)design->rate;
     uint32_t rate_bits;
     memcpy(&rate_bits, &rate, sizeof rate_bits);
