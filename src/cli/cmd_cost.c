@@ -320,7 +320,7 @@ static const tn_column cost_columns[] = {
     TN_NAME("optimizer", tn_cost, step.optimizer, tn_optimizer_names, NULL),
     TN_ROWS_HERE("phases", tn_cost, phase, TN_PHASES, phase_record, NULL, TN_KEYED),
     TN_ROWS("layers", tn_cost, layer, step.layers, layer_record, NULL),
-    TN_ROWS_HERE("memory", tn_cost, memory, TN_COST_MEMORIES, memory_record, NULL, TN_KEYED),
+    TN_ROWS("memory", tn_cost, memory, memories, memory_record, NULL, .in_place = true, TN_KEYED),
     TN_ROWS_HERE("resources", tn_cost, resource, TN_RESOURCES, resource_record, NULL, TN_KEYED),
     TN_COLUMN_AS("on_chip_bytes", tn_cost, why.price.on_chip_bytes, NULL),
     TN_COLUMN_AS("off_chip_bytes", tn_cost, why.price.off_chip_bytes, NULL),
@@ -337,6 +337,7 @@ static const tn_column cost_columns[] = {
     TN_ROWS("techniques", tn_cost, technique, techniques, technique_record, NULL),
     TN_COLUMN(tn_cost, fits, NULL),
     TN_COLUMN(tn_cost, rtl, NULL),
+    TN_COLUMN(tn_cost, operator_set, NULL),
     TN_ROWS("misfits", tn_cost, why.misfit, why.misfits, misfit_record, NULL),
     TN_ROWS("remedies", tn_cost, remedies.remedy, remedies.count, remedy_record, NULL),
     TN_LIST("unverified", tn_cost, why.unverified, why.unverified_count, NULL),
@@ -442,7 +443,7 @@ static tn_status print_phases(const tn_cost *cost, tn_error *error) {
 
 static tn_status print_memory(const tn_cost *cost, tn_error *error) {
     tn_say_heading("Memory (contents; blocks round it up)");
-    return tn_output_rows(&memory_record, cost->memory, TN_COST_MEMORIES, error);
+    return tn_output_rows(&memory_record, cost->memory, cost->memories, error);
 }
 
 static tn_status print_clocks(const tn_cost *cost, tn_error *error) {

@@ -447,6 +447,17 @@ static void note_energy(unverified_names *all) {
     }
 }
 
+/* Of the rows that the price takes; of none, what the device asks for. */
+static const char *operator_set_name(const tn_device *device, const bool *told) {
+    const tn_operator_row *row = device->operators.item;
+    bool of[] = {[TN_OPERATORS_HLS] = false, [TN_OPERATORS_GENERATED] = false};
+    for (size_t i = 0; i < device->operators.count; i++)
+        if (told[i]) of[row[i].set] = true;
+    if (of[TN_OPERATORS_HLS] == of[TN_OPERATORS_GENERATED] && of[TN_OPERATORS_HLS]) return "mixed";
+    const bool any = of[TN_OPERATORS_HLS] || of[TN_OPERATORS_GENERATED];
+    return tn_operator_source_names[any ? of[TN_OPERATORS_GENERATED] : device->operator_set];
+}
+
 static tn_status tell_unverified(teller *report) {
     const tn_device *device = report->workload->device;
     unverified_names all = {.report = report, .room = (uint32_t)device->operators.count + 64};
@@ -457,6 +468,7 @@ static tn_status tell_unverified(teller *report) {
     note_unverified(&all, device->memory.origin == TN_UNVERIFIED, "memory", "");
     note_control(&all);
     note_operators(&all, told);
+    report->out->operator_set = operator_set_name(device, told);
     note_external(&all);
     note_energy(&all);
     report->out->unverified = all.name;

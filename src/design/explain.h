@@ -95,6 +95,8 @@ typedef struct tn_explanation {
     tn_fall_line fall[TN_FALLS]; /* from there to the step */
     const char *bound;           /* a sentence: what the step's time comes from */
     const char *rtl; /* "yes", or the key for which hardware is not generated (price/obstacle.h) */
+    /* Whose operators the price rests on: "generated" (those that tenfold rtl builds), "hls", or "mixed". */
+    const char *operator_set;
     uint32_t unverified_count;
     const char *const *unverified; /* keys of the device file */
 } tn_explanation;

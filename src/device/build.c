@@ -52,6 +52,13 @@ static const tn_field build_fields[] = {
         TN_DEFAULT("0"), TN_WITHIN(0, TN_BUILD_PARALLEL_MOST),
         ABOUT(.bears_on = TN_BEARS_VECTORS | TN_BEARS_LAYOUTS | TN_BEARS_VALUES, .relief = TN_RELIEF_QUARTERS,
               .first = 32, .last = 2, .generated_as = TN_GENERATED_ANY, .settled = "[0, 5, 12]")),
+    TN_KEY(
+        COUNT, tn_build, lane_lut,
+        "LUTs that the operators of a lane of the vector kernels have on the mean, as lane_dsp for DSP "
+        "blocks: where additions are made of LUTs these are what is short; 0: every kernel takes all lanes",
+        TN_DEFAULT("0"), TN_WITHIN(0, TN_BUILD_LANE_LUT_MOST),
+        ABOUT(.bears_on = TN_BEARS_VECTORS | TN_BEARS_LAYOUTS | TN_BEARS_VALUES, .relief = TN_RELIEF_QUARTERS,
+              .first = 4096, .last = 256, .generated_as = TN_GENERATED_ANY, .settled = "[0, 700, 1400]")),
     TN_KEY(CHOICE, tn_build, vector_units,
            "a unit for each vector kernel, or one that serves all of them in turn; auto: shared where the "
            "schedule is sequential",
@@ -75,7 +82,8 @@ static const tn_field build_fields[] = {
            ABOUT(.bears_on = TN_BEARS_SCHEDULE | TN_BEARS_KERNELS, .relief = TN_RELIEF_CHOICES,
                  .generated_as = BIT(TN_SHARED), .settled = "[shared, per-phase]")),
     TN_KEY(CHOICE, tn_build, core_memory,
-           "memory of parameters, gradients and optimizer state; auto: per memory, whichever takes the least "
+           "memory of parameters, gradients, optimizer state and the cache of decoding; auto: per memory, "
+           "whichever takes the least "
            "share of the device",
            TN_DEFAULT("auto"), TN_ONE_OF(tn_memory_asked_names),
            ABOUT(.bears_on = TN_BEARS_CORES, .relief = TN_RELIEF_CHOICES, .generated_as = TN_GENERATED_ANY,

@@ -304,14 +304,50 @@ tn_status tn_matmul_cycles(const tn_matmul *kernel, const tn_product_size *produ
     return TN_OK;
 }
 
+/* Of a device without one; what needs it is refused (tn_workload_new). */
+static const tn_operator_row no_draw = {.precision = "fp32", .operator_kind = TN_DRAW};
+
+static bool draw_is_absent(const tn_device *device, const tn_number_format *format, int kind) {
+    return kind == TN_DRAW && !tn_device_has_operator(device, format, TN_DRAW) &&
+           !tn_device_has_operator(device, &tn_fp32, TN_DRAW);
+}
+
+static const tn_number_format *format_of(const tn_device *device, const tn_number_format *format, int kind) {
+    bool has = (format->kind == TN_FLOATING && kind != TN_DRAW) ||
+               tn_device_has_operator(device, format, (tn_operator)kind);
+    return has ? format : &tn_fp32;
+}
+
 tn_status tn_operator_set_load(const tn_device *device, const tn_number_format *format, tn_operator_set *set,
                                tn_error *error) {
     for (int kind = 0; kind < TN_OPERATORS; kind++) {
-        const tn_operator_row **row = &set->row[kind];
-        bool has = format->kind == TN_FLOATING || tn_device_has_operator(device, format, (tn_operator)kind);
-        TN_TRY(tn_device_operator(device, has ? format : &tn_fp32, (tn_operator)kind, row, error));
+        set->row[kind] = &no_draw;
+        if (!draw_is_absent(device, format, kind))
+            TN_TRY(tn_device_operator(device, format_of(device, format, kind), (tn_operator)kind,
+                                      &set->row[kind], error));
     }
     return TN_OK;
+}
+
+tn_status tn_operators_check(const tn_device *device, const tn_number_format *format,
+                             const tn_arithmetic *arithmetic, size_t count, tn_error *error) {
+    enum { OF_LANE = 3 };
+    const tn_operator_row *wanted[TN_OPERATORS + OF_LANE * TN_ARITHMETICS_CHECKED];
+    size_t rows = 0;
+    tn_device slow = *device;
+    slow.clock_MHz = 1; /* that all rows meet: those which would be taken if the clock did not matter */
+    for (size_t i = 0; i < count && i < TN_ARITHMETICS_CHECKED; i++) {
+        tn_lane lane;
+        TN_TRY(tn_lane_load(&slow, &arithmetic[i], &lane, error));
+        wanted[rows++] = lane.multiply.row;
+        wanted[rows++] = lane.tree.row;
+        wanted[rows++] = lane.sum.row;
+    }
+    for (int kind = 0; kind < TN_OPERATORS; kind++)
+        if (!draw_is_absent(&slow, format, kind))
+            TN_TRY(tn_device_operator(&slow, format_of(&slow, format, kind), (tn_operator)kind,
+                                      &wanted[rows++], error));
+    return tn_device_operators_check(device, wanted, rows, error);
 }
 
 static void add_operators(tn_resources *used, const tn_operator_cost *cost, uint64_t count) {

@@ -107,6 +107,12 @@ typedef struct tn_operator_set {
 tn_status tn_operator_set_load(const tn_device *device, const tn_number_format *format, tn_operator_set *set,
                                tn_error *error);
 
+enum { TN_ARITHMETICS_CHECKED = 16 };
+/* Whether rows meet the device's clock for all operators of these arithmetics (of the first TN_ARITHMETICS_CHECKED)
+ * and of vector kernels in `format`; if not, one TN_INPUT names them all. */
+tn_status tn_operators_check(const tn_device *device, const tn_number_format *format,
+                             const tn_arithmetic *arithmetic, size_t count, tn_error *error);
+
 /* Resources of one kernel: operators, open sums (LUTRAM), control; what lies between it and the memories is
  * memory/memory_share.h. */
 tn_resources tn_matmul_resources(const tn_device *device, const tn_matmul *kernel);

@@ -266,6 +266,7 @@ static tn_status measure_step(session *s) {
     for (uint32_t sort = 0; sort < sorts; sort++) {
         TN_TRY(tn_initialise(s->trainer, &s->run->settings, s->error));
         tn_trainer_set_sort(s->trainer, sort);
+        tn_trainer_set_steps(s->trainer, tn_trainer_settled_steps(s->trainer));
         TN_TRY(run_step(s, 0, &result));
         TN_TRY(tn_note_sort(s->trainer, sort, &result, s->arena, s->result, s->error));
     }

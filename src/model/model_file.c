@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char *const file_kinds[] = {"model", NULL};
-static const char *const phases[] = {"training", "inference", NULL};
+static const char *const phases[] = {"training", "inference", "decode", NULL};
 static const char *const update_times[] = {"end", "write-back", NULL};
 static const char *const activation_policies[] = {"keep",       "recompute", "recompute-layers",
                                                   "reversible", "optimal",   NULL};
@@ -35,9 +35,11 @@ static const tn_field weight_fields[] = {
 static const tn_schema weight_schema = TN_SCHEMA("weight", tn_weight_entry, weight_fields);
 
 static const tn_field predicted_fields[] = {
-    TN_KEY_AS("per", COUNT, tn_model_predicted, period,
-              "steps that predict gradients, for every `true` that compute them; 0: none", TN_DEFAULT("0"),
-              TN_WITHIN(0, 1000000)),
+    TN_KEY_AS("per", COUNT_LIST, tn_model_predicted, per,
+              "steps that predict gradients, for every `true` that compute them; 0: none; of several, as [4, "
+              "3, 2, 1], "
+              "each for an equal part of the run",
+              TN_DEFAULT("0"), TN_WITHIN(0, 1000000), TN_SEEN(tn_model_predicted, per_at)),
     TN_KEY_AS("true", COUNT, tn_model_predicted, truly,
               "steps with a backward pass, in which predictors learn", TN_DEFAULT("1"),
               TN_WITHIN(1, 1000000)),
@@ -93,10 +95,21 @@ static const tn_field memory_fields[] = {
 static const tn_schema memory_schema = TN_SCHEMA("memory", tn_model_cells, memory_fields);
 
 static const char *const balances[] = {"none", "pairs", NULL};
+static const char *const selections[] = {"magnitude", "accumulated-gradient", NULL};
 static const tn_field sparsity_fields[] = {
     TN_KEY(REAL, tn_model_sparsity, weights,
-           "share of each dense matrix that is live, the rest being zero; selected anew at each update",
-           TN_DEFAULT("1"), TN_WITHIN(1e-6, 1), TN_SEEN(tn_model_sparsity, weights_at)),
+           "share of each dense matrix that is live; selected anew at each update", TN_DEFAULT("1"),
+           TN_WITHIN(1e-6, 1), TN_SEEN(tn_model_sparsity, weights_at)),
+    TN_KEY(CHOICE, tn_model_sparsity, selection,
+           "magnitude: the greatest weights are live, the others zero; accumulated-gradient: those that are "
+           "farthest from "
+           "where they began, the others return there (Procrustes)",
+           TN_DEFAULT("magnitude"), TN_ONE_OF(selections), TN_SEEN(tn_model_sparsity, selection_at)),
+    TN_KEY(REAL, tn_model_sparsity, initial_decay,
+           "of selection accumulated-gradient: factor that the initial weights take after each step, until "
+           "they are zero; "
+           "1: they stay, and are drawn again wherever they are read",
+           TN_DEFAULT("1"), TN_WITHIN(0, 1)),
     TN_KEY(CHOICE, tn_model_sparsity, balance,
            "none: a product takes as long as its fullest tile; pairs: tiles are halved, the fullest half "
            "beside the "
@@ -110,8 +123,8 @@ static const tn_field sparsity_fields[] = {
            TN_DEFAULT("0"), TN_WITHIN(0, 1)),
     TN_KEY(COUNT, tn_model_sparsity, depth, "steps of operands that a multiplier chooses from",
            TN_DEFAULT("3"), TN_WITHIN(1, 64)),
-    TN_KEY(REAL, tn_model_sparsity, efficiency, "share of the zeros whose place is filled", TN_DEFAULT("1"),
-           TN_WITHIN(0, 1)),
+    TN_KEY(REAL, tn_model_sparsity, efficiency, "share of the zeros that the scheduler sees as such",
+           TN_DEFAULT("1"), TN_WITHIN(0, 1)),
 };
 static const tn_schema sparsity_schema = TN_SCHEMA("sparsity", tn_model_sparsity, sparsity_fields);
 
@@ -201,7 +214,10 @@ static const tn_field model_fields[] = {
            TN_SEEN(tn_model_file, name_at)),
     TN_KEY(
         CHOICE, tn_model_file, phase,
-        "training: forward, backward, update; inference: forward alone, nothing is kept for a backward pass",
+        "training: forward, backward, update; inference: forward alone, nothing is kept for a backward pass; "
+        "decode: the forward pass of one token of each example, the last of `sequence`, with keys and values "
+        "of "
+        "those before it in a cache",
         TN_DEFAULT("training"), TN_ONE_OF(phases)),
     TN_KEY(COUNT, tn_model_file, batch, "examples of a training step", TN_DEFAULT("1"), TN_FROM(1)),
     TN_KEY(COUNT, tn_model_file, sequence, "tokens of an example", TN_REQUIRED, TN_FROM(1)),
@@ -287,6 +303,18 @@ tn_status tn_model_name_check(const char *name, tn_position position, const char
 static const char formats_known[] = "fp32, fp16, bf16, int16, int8, fixedBITS,FRACTION such as fixed16,8, "
                                     "bfpGROUP,EXPONENT,MANTISSA such as "
                                     "bfp16,8,4, oliveBITS such as olive4, or oliveBITS,mse";
+
+uint64_t tn_predicted_per(const tn_model_predicted *predicted, double progress) {
+    const size_t count = predicted->per.count, part = (size_t)(progress * (double)count);
+    return count == 0 ? 0 : predicted->per.item[part < count ? part : count - 1];
+}
+
+double tn_predicted_share(const tn_model_predicted *predicted) {
+    double sum = 0;
+    for (size_t i = 0; i < predicted->per.count; i++)
+        sum += (double)predicted->per.item[i] / ((double)predicted->per.item[i] + (double)predicted->truly);
+    return predicted->per.count ? sum / (double)predicted->per.count : 0;
+}
 
 /* A format by its name; what is absent becomes `fallback`. */
 static tn_status read_format(const char *text, tn_position position, const char *key,

@@ -7,7 +7,8 @@
  *   + bits read and written * energy of an access, by kind of memory
  *   + bits moved off chip * energy of a bit + rows opened there * energy of a row
  *   + refreshes of cells that lose their value: floor(lifetime / retention) for each word of an activation.
- * With a deadline (model key dvfs) the clock is cycles / deadline and the voltage falls with it, not below a least one.
+ * With a deadline (model key dvfs) the clock is cycles / deadline and the voltage that of the device's operating points (key dvfs),
+ * or falls in proportion, not below a least one.
  */
 #ifndef TN_PRICE_ENERGY_H
 #define TN_PRICE_ENERGY_H
@@ -29,6 +30,10 @@ typedef enum tn_energy_part {
     TN_ENERGY_PARTS
 } tn_energy_part;
 extern const char *const tn_energy_names[]; /* ended by NULL */
+
+/* The voltage at that clock: by the device's operating points, at least the first and at most voltage_V; without points in
+ * proportion to the clock. */
+double tn_energy_volts(const tn_device *device, double MHz);
 
 /* Capacitance of logic, pF; memory blocks in `amount` count too. */
 double tn_energy_capacitance_pF(const tn_device *device, const tn_resources *amount);

@@ -524,9 +524,8 @@ static void spread_accesses(const double *stored_bits, double bits, double *by_s
 static double lowered_by(const tn_step *step, const tn_device *device, const tn_price *price) {
     double volts = device->energy.voltage_V.value;
     if (step->deadline_us <= 0 || volts <= 0) return 0;
-    double share = (double)price->cycles_per_step / (price->seconds_per_step * device->clock_MHz * 1e6);
-    double least = step->least_V < volts ? step->least_V / volts : 1;
-    return 1 - fmax(share, least);
+    double needed = tn_energy_volts(device, (double)price->cycles_per_step / price->seconds_per_step * 1e-6);
+    return 1 - fmax(needed, fmin(step->least_V, volts)) / volts;
 }
 
 static void sum_activity(const tn_workload *workload, const tn_plan *plan, const tn_work_price *work,

@@ -1,6 +1,7 @@
 /* Arithmetic of products by key: operands in formats of their own, in outlier-victim pairs, and multipliers that pass over
  * zeros. */
 #include "model/technique.h"
+#include "model/zero_skip.h"
 #include "step/transformation.h"
 
 #include <inttypes.h>
@@ -105,7 +106,8 @@ const tn_transformation tn_outlier_pairs = {
 
 /* Skipping zeros: a multiplier takes operands of several steps ahead in place of zeros, of the operand that has more of
  * them: activations forward, gradients in input gradients, either in weight gradients. Mahmoud et al., TensorDash,
- * MICRO 2020. Cycles of products fall, nothing else. */
+ * MICRO 2020. Cycles of products fall, nothing else, by what its scheduler comes to on zeros that are drawn
+ * (model/zero_skip.h): lanes that find no pair wait, and rows for one another. */
 
 static bool zero_skipping_wanted(const tn_model *model) {
     return model->keys.sparsity.activations > 0 || model->keys.sparsity.gradients > 0;
@@ -119,14 +121,17 @@ static double share_of(const tn_model_sparsity *sparsity, uint32_t value) {
 
 static tn_status zero_skipping_apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
     const tn_model_sparsity *sparsity = &b->model->keys.sparsity;
+    double ratio[TN_VALUES] = {1, 1, 1};
+    for (uint32_t value = 0; value < TN_VALUES; value++) {
+        const double share = share_of(sparsity, value) * sparsity->efficiency;
+        if (share > 0) TN_TRY(tn_zero_skip_ratio(share, (size_t)sparsity->depth, &ratio[value], b->error));
+    }
     TN_TRY(tn_builder_values(b, earlier, operations));
     for (uint32_t i = 0; i < operations; i++) {
         tn_operation o = earlier[i];
         if (o.kind == TN_OP_PRODUCT) {
-            double left = share_of(sparsity, b->step->array[o.reads[0]].value),
-                   right = share_of(sparsity, b->step->array[o.reads[1]].value);
-            o.cycle_ratio = 1 / tn_zero_skipping_speedup(sparsity->depth, left > right ? left : right,
-                                                         sparsity->efficiency);
+            const uint32_t left = b->step->array[o.reads[0]].value, right = b->step->array[o.reads[1]].value;
+            o.cycle_ratio = ratio[share_of(sparsity, left) > share_of(sparsity, right) ? left : right];
         }
         TN_TRY(tn_builder_keep(b, &o));
     }

@@ -78,9 +78,11 @@ typedef struct tn_lowered_step {
     size_t pool_bytes, scratch_elements;
     tn_operand_rounding (*rounding)[2]; /* [operations]; NULL: no product is rounded */
     const tn_number_format
-        *kept;               /* what operations make is rounded to it; NULL: no wider than the run's own */
-    size_t rounded_elements; /* of the largest array that is rounded */
-    uint64_t kept_tokens;    /* of an example, behind the first attention; 0: all */
+        *kept;                /* what operations make is rounded to it; NULL: no wider than the run's own */
+    size_t rounded_elements;  /* of the largest array that is rounded */
+    size_t selected_elements; /* of the largest sparse parameter */
+    uint32_t *mask_of;        /* [arrays] of a sparse parameter; UINT32_MAX: none */
+    uint64_t kept_tokens;     /* of an example, behind the first attention; 0: all */
     uint32_t heads;
     tn_head *head;
     uint32_t tables;

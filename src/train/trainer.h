@@ -61,9 +61,12 @@ typedef struct tn_train_parameter {
 typedef struct tn_layer_zeros {
     const char *layer, *phase;
     double activations, gradients;
+    /* Cycles of products whose zeros of that operand are skipped, by those without: the scheduler of model/zero_skip.h played
+     * on the operands as they were. */
+    double skipping_activations, skipping_gradients;
 } tn_layer_zeros;
 typedef struct tn_zeros {
-    double activations, gradients;
+    double activations, gradients, skipping_activations, skipping_gradients;
     size_t layers;
     tn_layer_zeros *layer;
 } tn_zeros;
@@ -127,7 +130,8 @@ tn_status tn_trainer_prepare(tn_trainer *trainer, uint64_t batch, uint64_t token
 tn_status tn_trainer_step(tn_trainer *trainer, const tn_example *example, uint64_t count, bool padded,
                           double rate, tn_step_result *result, tn_error *error);
 
-/* Forward alone. class_of[head] (may be NULL): the greatest output of each example or of each of its tokens,
+/* Forward alone; a model with `phase: decode` token after token of the examples, of which there are at most its batch, each a
+ * step that finds those before it in its cache. class_of[head] (may be NULL): the greatest output of each example or of each of its tokens,
  * one after the other, as many as the examples have. */
 tn_status tn_trainer_forward(tn_trainer *trainer, const tn_example *example, uint64_t count, bool padded,
                              uint32_t *const *class_of, tn_step_result *result, tn_error *error);
@@ -169,6 +173,11 @@ void tn_trainer_gradient_noise(tn_trainer *trainer, tn_gradient_noise *noise);
 
 /* What was measured of zeros in the steps since the last initialisation (train/zero_shares.h). */
 tn_status tn_trainer_zeros(const tn_trainer *trainer, tn_arena *arena, tn_zeros *zeros, tn_error *error);
+
+/* A number of steps after which the step is the one that is priced: initial weights that decay are zero. 0: any. */
+uint64_t tn_trainer_settled_steps(const tn_trainer *trainer);
+/* To be told where parameters are set from elsewhere: which elements of sparse ones are live follows from them. */
+void tn_trainer_select_anew(tn_trainer *trainer);
 
 /* Steps that Adam has counted; part of what a checkpoint keeps. */
 uint64_t tn_trainer_steps(const tn_trainer *trainer);

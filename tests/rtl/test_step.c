@@ -136,6 +136,7 @@ static void test_kernels_train(void **state) {
     check_steps(model, "--set build.rows=4 --set build.vector=8", false);
     /* Kernels of eight lanes, of four, of two and of one. */
     check_steps(model, "--set build.vector=8 --set build.lane_dsp=5", simulates());
+    check_steps(model, "--set build.vector=8 --set build.lane_lut=1000", simulates());
     check_steps(test_source("tests/rtl/data/gated.yaml"), "", simulates());
 }
 

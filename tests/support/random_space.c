@@ -390,6 +390,7 @@ static const struct {
     {"vector", {"1", "2", "3", "4", "6", "8", "16"}},
     {"array", {"lanes", "systolic"}},
     {"lane_dsp", {"0", "3", "6", "12", "24"}},
+    {"lane_lut", {"0", "300", "700", "1400"}},
     {"vector_units", {"auto", "own", "shared"}},
     {"fusion", {"none", "additions", "write-back"}},
     {"kernels", {"1", "2", "3", "5"}},
