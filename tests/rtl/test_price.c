@@ -153,7 +153,8 @@ static void steps(void **state) {
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char model[2048];
-        snprintf(model, sizeof model, "%s/oracles/training/%.11s/model.yaml", TEST_SHARED_DIR, cases[c].model);
+        snprintf(model, sizeof model, "%s/oracles/training/%.11s/model.yaml", TEST_SHARED_DIR,
+                 cases[c].model);
         if (access(model, R_OK) != 0) {
             print_message("SKIPPED: %s is absent\n", model);
             skip();
