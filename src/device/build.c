@@ -83,15 +83,16 @@ static const tn_field build_fields[] = {
            ABOUT(.bears_on = TN_BEARS_SCHEDULE | TN_BEARS_KERNELS, .relief = TN_RELIEF_CHOICES,
                  .generated_as = BIT(TN_SHARED), .settled = "[shared, per-phase]")),
     TN_KEY(CHOICE, tn_build, core_memory,
-           "memory of parameters, gradients and optimizer state; auto: per memory, whichever takes the least "
+           "memory of parameters, gradients, optimizer state and the cache of decoding; auto: per memory, "
+           "whichever takes the least "
            "share of the device",
            TN_DEFAULT("auto"), TN_ONE_OF(tn_memory_asked_names),
            ABOUT(.bears_on = TN_BEARS_CORES, .relief = TN_RELIEF_CHOICES, .generated_as = TN_GENERATED_ANY,
-                 .settled = "[auto, block, ultra]")),
+                 .settled = "[auto, block, ultra, distributed, shallow]")),
     TN_KEY(CHOICE, tn_build, activation_memory, "memory of activations and intermediates", TN_DEFAULT("auto"),
            TN_ONE_OF(tn_memory_asked_names),
            ABOUT(.bears_on = TN_BEARS_ACTIVATIONS, .relief = TN_RELIEF_CHOICES,
-                 .generated_as = TN_GENERATED_ANY, .settled = "[auto, block, ultra]")),
+                 .generated_as = TN_GENERATED_ANY, .settled = "[auto, block, ultra, distributed, shallow]")),
     TN_KEY(CHOICE, tn_build, split,
            "how a memory gives several elements a cycle: a bank for each, one wide word, rows of banks "
            "(words along "

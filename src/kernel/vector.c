@@ -122,7 +122,7 @@ uint64_t tn_vector_lanes(tn_operation_kind kind, uint64_t unit, const tn_lane_me
                          const tn_operator_set *operators) {
     const tn_operation_shape shape = tn_operation_rows[kind].shape;
     const bool by_word = shape == TN_SHAPE_ADD || shape == TN_SHAPE_LOOKUP || shape == TN_SHAPE_SCATTER ||
-                         shape == TN_SHAPE_UPDATE;
+                         shape == TN_SHAPE_APPEND || shape == TN_SHAPE_UPDATE;
     uint64_t lanes = unit;
     if (by_word) return unit;
     if (has->dsp > 0) {

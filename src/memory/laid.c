@@ -504,7 +504,8 @@ static tn_status sum_depths(layer_out *layout) {
         uint32_t memory = map->memory_of[i];
         if (memory == NONE) continue;
         uint64_t depth = layout->laid->depth[i], row = row_of(layout, i);
-        if (depth == 0) depth = tn_ceil_div(layout->step->array[i].elements, row);
+        if (depth == 0 || layout->step->array[i].stored > 0) /* a tracked set lies one behind the other */
+            depth = tn_ceil_div(tn_array_stored(&layout->step->array[i]), row);
         if (map->memory[memory].grouped || map->slot_of[i] == NONE) {
             layout->laid->memory[memory].depth = tn_greatest(layout->laid->memory[memory].depth, depth);
         } else {

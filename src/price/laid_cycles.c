@@ -281,7 +281,8 @@ static tn_status lay_rows(laid_operation *timing) {
     const bool by_row = tn_moves_by_row(timing->workload->step, operation);
     const uint64_t features = operation->window ? tn_window_features(operation) : operation->columns,
                    moves = operation->rows * (operation->columns / features);
-    const bool routed = tn_operation_rows[operation->kind].shape == TN_SHAPE_ROUTED,
+    const bool routed = tn_operation_rows[operation->kind].shape == TN_SHAPE_ROUTED ||
+                        operation->kind == TN_OP_APPEND,
                adds =
                    by_row && (operation->kind == TN_OP_SCATTER ||
                               operation->kind == TN_OP_DISPATCH_GRADIENT || operation->kind == TN_OP_COMBINE);
@@ -403,7 +404,8 @@ static tn_status lay_operation(laid_operation *timing) {
     if (operation->program_step) return lay_program_product(timing);
     if (tn_operation_is_update(operation)) return lay_update(timing);
     const tn_operation_shape shape = tn_operation_rows[operation->kind].shape;
-    return shape == TN_SHAPE_LOOKUP || shape == TN_SHAPE_SCATTER || shape == TN_SHAPE_ROUTED
+    return shape == TN_SHAPE_LOOKUP || shape == TN_SHAPE_SCATTER || shape == TN_SHAPE_ROUTED ||
+                   shape == TN_SHAPE_APPEND
                ? lay_rows(timing)
                : lay_class(timing);
 }

@@ -26,8 +26,8 @@ static tn_status tell_memory(const tn_rtl_memory *memory, const tn_device *devic
                                  .banks = memory->banks,
                                  .width_bits = memory->word * TN_RTL_ELEMENT_BITS,
                                  .depth = memory->depth};
-    TN_TRY(tn_memory_blocks((tn_geometry)device->memory.geometry, line->style, line->width_bits, line->depth,
-                            false, &priced, error));
+    TN_TRY(tn_bank_blocks(device, line->style, TN_RTL_ELEMENT_BITS, line->width_bits, line->depth, &priced,
+                          &rows, error));
     TN_TRY(tn_memory_element_blocks(line->style, memory->word, TN_RTL_ELEMENT_BITS, line->depth, &inferred,
                                     &rows, error));
     line->bram18 = line->banks * (priced.bram18 + 2 * priced.bram36);
