@@ -67,6 +67,7 @@ static tn_status tell_kernel(teller *report, uint32_t unit, tn_kernel_line *line
 static void tell_routing(teller *report) {
     tn_resources used = tn_workload_routing(report->workload, report->build, report->memories.port);
     used.lut += report->memories.selection_lut;
+    used.ff += report->memories.read_ff;
     report->kernel[report->out->kernels++] =
         (tn_kernel_line){.name = "routing",
                          .count = 1,
@@ -155,7 +156,8 @@ static tn_status tell_fused(teller *report) {
 
 static tn_status tell_descriptors(teller *report) {
     const tn_workload *workload = report->workload;
-    uint64_t bits = workload->device->control.descriptor_bits, operations = workload->step->operations;
+    const uint64_t bits = workload->device->control.descriptor_bits, operations = workload->step->operations;
+    if (tn_device_is_generated(workload->device)) return TN_OK; /* logic */
     if (bits == 0 || operations == 0) return TN_OK;
     tn_memory_line *line = &report->memory[report->out->memories++];
     *line = (tn_memory_line){.name = "descriptors", .role = "descriptors", .arrays = 1};
