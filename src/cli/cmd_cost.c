@@ -351,6 +351,8 @@ static const tn_column cost_columns[] = {
     TN_ROWS("flows", tn_cost, flow, flows, flow_record, NULL, .in_place = true),
     TN_ROWS("clocks", tn_cost, clock, clocks, clock_record, NULL, .in_place = true),
     TN_ROWS("techniques", tn_cost, technique, techniques, technique_record, NULL),
+    TN_COLUMN(tn_cost, shell_lut, NULL, TN_OPTIONAL, TN_WHEN(tn_cost, has_shell)),
+    TN_COLUMN(tn_cost, shell_ff, NULL, TN_OPTIONAL, TN_WHEN(tn_cost, has_shell)),
     TN_COLUMN(tn_cost, fits, NULL),
     TN_COLUMN(tn_cost, rtl, NULL),
     TN_COLUMN(tn_cost, operator_set, NULL),
@@ -510,7 +512,7 @@ typedef struct {
     tn_common common;
     const char *device, *point, *folder, *format, *show;
     tn_option_list set;
-    bool full;
+    bool full, shell;
     bool shown[SECTIONS];
 } request;
 
@@ -565,6 +567,10 @@ static tn_status price(const tn_target *target, tn_program_cache *cache, tn_aren
     const tn_limits limits = {.budget = &has};
     tn_priced priced;
     TN_TRY(tn_design_price(design, NULL, cache, arena, &priced, error));
+    if (cost->has_shell) {
+        cost->shell_lut = design->device->control.shell_lut;
+        cost->shell_ff = design->device->control.shell_ff;
+    }
     cost->build = design->build;
     cost->step = *priced.step;
     TN_TRY(tn_price_explain(priced.workload, &cost->build, arena, &cost->why, error));
@@ -629,7 +635,7 @@ static tn_status draw(const request *asked, tn_figure_format format, tn_arena *a
 static tn_status answer_request(const request *asked, tn_target *target, tn_program_cache *cache,
                                 tn_arena *arena, tn_error *error) {
     tn_figure_format format;
-    tn_cost cost = {0};
+    tn_cost cost = {.has_shell = asked->shell};
     TN_TRY(read_format(asked, &format, error));
     TN_TRY(load(asked, arena, target, error));
     TN_TRY(price(target, cache, arena, &cost, error));
@@ -647,6 +653,7 @@ static const tn_option options[] = {
      "print these alone: layers, phases, memory, budget, memories, kernels, floor, energy, clocks, flows, "
      "techniques, misfits, "
      "unverified"},
+    {"--shell", TN_INTO(request, shell), NULL, "with the bus around it that tenfold rtl --shell generates"},
     {"--full", TN_INTO(request, full), NULL, "print every section below the first page"},
     {"--plot", TN_INTO(request, folder), "DIR", "draw the step's timeline by kernel into this folder"},
     {"--format", TN_INTO(request, format), "png|svg|pdf", "picture format of --plot; default png"},

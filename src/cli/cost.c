@@ -38,7 +38,10 @@ static void make_memory(tn_cost *cost) {
 
 static void make_resources(tn_cost *cost) {
     for (int i = 0; i < TN_RESOURCES; i++) {
-        uint64_t need = tn_resource_amount(&cost->why.price.used, (tn_resource)i);
+        uint64_t need =
+            tn_resource_amount(&cost->why.price.used, (tn_resource)i) + (i == TN_LUT  ? cost->shell_lut
+                                                                         : i == TN_FF ? cost->shell_ff
+                                                                                      : 0);
         uint64_t have = tn_resource_amount(&cost->why.available, (tn_resource)i);
         double share = have ? (double)need / (double)have : need ? NAN : 0;
         cost->resource[i] = (tn_cost_resource){tn_resource_names[i], need, have, share};
@@ -174,6 +177,8 @@ tn_status tn_cost_prepare(tn_cost *cost, tn_arena *arena, tn_error *error) {
     make_energy(cost);
     cost->seconds_per_epoch = cost->why.price.seconds_per_step * (double)cost->step.steps_per_epoch;
     cost->fits = cost->why.price.misfits == 0;
+    for (int i = 0; i < TN_RESOURCES; i++)
+        cost->fits &= cost->resource[i].used <= cost->resource[i].available;
     cost->rtl = cost->why.rtl;
     cost->operator_set = cost->why.operator_set;
     TN_TRY(make_kernels(cost, arena, error));

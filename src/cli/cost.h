@@ -78,6 +78,8 @@ typedef struct tn_cost {
     tn_cost_energy energy[TN_COST_ENERGIES];
     tn_device_energy coefficients;
     double seconds_per_epoch;
+    bool has_shell; /* the two below are in `resource` and in `fits` */
+    uint64_t shell_lut, shell_ff;
     bool fits;
     const char *rtl;          /* "yes", or the key that keeps it from being generated */
     const char *operator_set; /* whose operators the price rests on: "generated", "hls" or "mixed" */

@@ -173,6 +173,11 @@ static void say_numbers(const tn_cost *cost) {
     }
     tn_say_folded("device", INDENT, "%s", used.data ? used.data : "nothing is used");
     tn_buffer_free(&used);
+    if (cost->has_shell)
+        tn_say_folded("shell", INDENT,
+                      "%s LUT and %s flip-flops of these are its bus (tenfold rtl --shell)%s",
+                      tn_count_text(cost->shell_lut, a), tn_count_text(cost->shell_ff, b),
+                      !cost->fits && cost->why.misfits == 0 ? "; without it the design fits" : "");
 }
 
 void tn_cost_print_page(const tn_cost *cost, const char *again) {
@@ -199,7 +204,7 @@ void tn_cost_print_page(const tn_cost *cost, const char *again) {
     if (why->bound) tn_say_folded("waits for", INDENT, "%s", why->bound);
     if (cost->fits)
         say_faster(cost);
-    else
+    else if (why->misfits)
         say_remedies(&cost->remedies);
     if (why->unverified_count)
         tn_say_folded("rests on", INDENT,

@@ -179,6 +179,10 @@ static const tn_field control_fields[] = {
     CONTROL(product_cycles, 1e4, "cycles to start and drain a product, or a block of one"),
     CONTROL(vector_cycles, 1e4, "cycles to start and drain a pass of a vector kernel, or a block of one"),
     CONTROL(descriptor_bits, 1e6, "bits that tell the kernels an operation, kept in a memory of their own"),
+    CONTROL(shell_lut, 1e6,
+            "LUTs of the bus around generated hardware (rtl --shell), in no price but where --shell asks"),
+    CONTROL(shell_lutram, 1e6, "of these LUTs those that are memory"),
+    CONTROL(shell_ff, 1e6, "flip-flops of that bus"),
     ORIGIN_FIELD(tn_device_control),
     TN_KEY(TEXT_LIST, tn_device_control, unverified, "keys whose figure is not as sure as `origin` says"),
     SOURCE_FIELD(tn_device_control),
@@ -338,7 +342,10 @@ static void stretch_control(tn_device_control *control, bool most) {
                    {"vector_ff", &control->vector_ff},
                    {"product_cycles", &control->product_cycles},
                    {"vector_cycles", &control->vector_cycles},
-                   {"descriptor_bits", &control->descriptor_bits}};
+                   {"descriptor_bits", &control->descriptor_bits},
+                   {"shell_lut", &control->shell_lut},
+                   {"shell_lutram", &control->shell_lutram},
+                   {"shell_ff", &control->shell_ff}};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         if (control->origin == TN_UNVERIFIED || is_listed(&control->unverified, figures[i].key))
             *figures[i].figure = extreme_count(*figures[i].figure, most);
@@ -487,8 +494,17 @@ static tn_status check_unverified(const tn_text_list *list, const char *mapping,
 
 static tn_status check_lists(const tn_device *device, const tn_yaml *tree, tn_error *error) {
     static const char *const resources[] = {"lut", "ff", "dsp", "bram18", "uram", NULL};
-    static const char *const control[] = {
-        "lut", "ff", "vector_lut", "vector_ff", "product_cycles", "vector_cycles", "descriptor_bits", NULL};
+    static const char *const control[] = {"lut",
+                                          "ff",
+                                          "vector_lut",
+                                          "vector_ff",
+                                          "product_cycles",
+                                          "vector_cycles",
+                                          "descriptor_bits",
+                                          "shell_lut",
+                                          "shell_lutram",
+                                          "shell_ff",
+                                          NULL};
     const char *external[EXTERNAL_KEYS + 1] = {NULL};
     for (size_t i = 0; i < EXTERNAL_KEYS; i++) external[i] = external_fields[i].key;
     TN_TRY(check_unverified(&device->resources.unverified, "resources", resources, tree,

@@ -101,6 +101,8 @@ typedef struct tn_device_control {
     uint64_t product_cycles;        /* to start and drain a product, or a block of one */
     uint64_t vector_cycles;         /* the same of a pass of a vector kernel */
     uint64_t descriptor_bits;       /* that tell the kernels an operation */
+    uint64_t shell_lut, shell_lutram,
+        shell_ff; /* of the bus around an engine; LUTs that are memory among the first */
     uint32_t origin;
     tn_text_list unverified; /* keys of this mapping that are not as sure as the rest */
     const char *source;

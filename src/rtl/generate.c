@@ -1,5 +1,6 @@
 #include "rtl/generate.h"
 
+#include "base/checked.h"
 #include "base/file.h"
 #include "device/device_data.h"
 #include "kernel/vector.h"
@@ -85,6 +86,13 @@ static tn_status generate_step_tell_operations(tn_rtl_step_run *run) {
     return TN_OK;
 }
 
+/* The bus around the engine. */
+static void add_shell(const tn_device_control *control, tn_rtl_resources *used) {
+    used->lut += control->shell_lut - tn_least(control->shell_lut, control->shell_lutram);
+    used->lutram += control->shell_lutram;
+    used->ff += control->shell_ff;
+}
+
 /* The engine, and beside it the vector unit, as the price counts it with generated operators where the device has them. */
 static tn_status tell_resources(tn_rtl_step_run *run, tn_rtl_resources *count) {
     const tn_rtl_request *r = run->request;
@@ -101,6 +109,7 @@ static tn_status tell_resources(tn_rtl_step_run *run, tn_rtl_resources *count) {
     used.lut += unit.lut;
     used.ff += unit.ff;
     used.dsp += unit.dsp;
+    if (r->shell) add_shell(&r->device->control, &used);
     tn_rtl_tell_resources(run->answer, &used, false);
     *count = used;
     return TN_OK;
@@ -120,7 +129,7 @@ static tn_status simulate(const tn_rtl_request *request, const tn_rtl_engine *en
 static tn_status synthesise(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,
                             tn_error *error) {
     tn_rtl_synthesis synthesis;
-    TN_TRY(tn_rtl_synthesise(request->folder, arena, &synthesis, error));
+    TN_TRY(tn_rtl_synthesise(request->folder, request->shell, arena, &synthesis, error));
     tn_rtl_tell_resources(answer, &synthesis.used, true);
     answer->seconds += synthesis.seconds;
     return TN_OK;
