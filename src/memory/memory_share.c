@@ -71,6 +71,7 @@ tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_m
         .style = placed.place.style,
         .stored_bits = placed.stored_bits,
         .port = {.memories = placed.memories, .words = placed.accesses, .depth = placed.depth}};
+    if (memory->word_bits > 0 && memory->word_bits < word_bits) share->port.narrow = placed.memories;
     if (tn_device_is_generated(device) && placed.place.style == TN_STYLE_DISTRIBUTED)
         share->read_ff = placed.memories * build->read_ports * placed.banks * placed.width_bits;
     if (!row || !row->of_bound)

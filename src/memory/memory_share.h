@@ -35,11 +35,13 @@ tn_resources tn_route_resources(const tn_device *device, const tn_route *route);
  * how many banks these are rotated, and the rows of the deepest. */
 typedef struct tn_port_source {
     uint64_t memories, words, depth, banks[TN_ROTATIONS_MOST];
+    uint64_t narrow; /* of the memories those whose words are narrower than the step's */
 } tn_port_source;
 
 /* More memories before the same port. */
 static inline void tn_port_add(tn_port_source *port, const tn_port_source *more) {
     port->memories += more->memories;
+    port->narrow += more->narrow;
     if (more->words > port->words) port->words = more->words;
     if (more->depth > port->depth) port->depth = more->depth;
     for (int i = 0; i < TN_ROTATIONS_MOST; i++)

@@ -32,11 +32,13 @@ tn_resources tn_engine_logic(const tn_device *device, const tn_engine_size *engi
     tn_resources used = {.lut = CONTROL_LUT + CONTROL_ADDRESS_LUT * address,
                          .ff = CONTROL_FF + CONTROL_ADDRESS_FF * address};
     if (all->memories == 0) return used;
+    const uint64_t operand_row = all->words * engine->operand_bits;
     for (int port = 0; port < 2; port++) { /* left and right */
-        used.lut += tn_multiplexer_lut(device, all->memories, row) + turn(device, engine, row) +
-                    engine->word_bits * (engine->lanes[port] - 1) +
+        used.lut += tn_multiplexer_lut(device, all->memories, operand_row) +
+                    tn_multiplexer_lut(device, all->memories - all->narrow, row - operand_row) +
+                    turn(device, engine, operand_row) + engine->operand_bits * (engine->lanes[port] - 1) +
                     tn_multiplexer_lut(device, banks, banks * address) + (3 + banks) * address;
-        used.ff += engine->lanes[port] * engine->word_bits;
+        used.ff += engine->lanes[port] * engine->operand_bits;
     }
     /* A result's element is dealt to three quarters of the lanes' bits: no lane of a narrow array is far from its place. */
     used.lut += tn_multiplexer_lut(device, 2, row) + turn(device, engine, row) +

@@ -19,6 +19,8 @@ typedef struct tn_engine_size {
     uint64_t adders;      /* behind each sum, of a write-back */
     uint64_t comparisons; /* the same */
     uint64_t word_bits;
+    uint64_t
+        operand_bits; /* of a word what the left and the right port take: all, or that of a narrow format */
     tn_port_source memories; /* all that there are; the widest rows, the most banks, the deepest */
 } tn_engine_size;
 

@@ -76,7 +76,9 @@ struct tn_workload {
     tn_arena *arena;
     uint64_t word_bits; /* of an element */
     tn_operator_set vector_operators;
-    uint32_t obstacle;    /* of the step (price/obstacle.h) */
+    double retention_us; /* of cells; 0: they keep what they hold */
+    bool device_cells; /* those of all memory blocks of the device; else of activations, as the model says */
+    uint32_t obstacle; /* of the step (price/obstacle.h) */
     uint32_t arithmetics; /* of the step's products, in the order of their first use */
     tn_arithmetic arithmetic[TN_ARITHMETICS_MOST];
     tn_lane lane[TN_ARITHMETICS_MOST];

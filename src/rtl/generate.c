@@ -36,7 +36,7 @@ static tn_status make_program(tn_rtl_step_run *run) {
                                    .rate = r->rate,
                                    .epsilon = r->settings->layer_norm_epsilon,
                                    .layer = run->layer};
-    for (int kind = 0; kind < TN_OPERATORS; kind++) {
+    for (int kind = 0; kind < TN_DRAW; kind++) {
         const tn_operator_row *row;
         TN_TRY(tn_device_operator(r->device, &tn_fp32, (tn_operator)kind, &row, run->error));
         options.latencies.cycles[kind] = row->stages;
@@ -228,6 +228,7 @@ static tn_status read_options(const generator *generation, tn_rtl_layer_options 
     const tn_rtl_request *r = generation->request;
     const tn_operator_row *multiply, *add;
     tn_rtl_laying laying;
+    TN_TRY(tn_rtl_lay(r, generation->arena, &laying, generation->error));
     TN_TRY(tn_device_operator(r->device, &tn_fp32, TN_MULTIPLY, &multiply, generation->error));
     TN_TRY(tn_device_operator(r->device, &tn_fp32, TN_ADDER, &add, generation->error));
     *options = (tn_rtl_layer_options){.rows = r->build->rows,
@@ -240,7 +241,6 @@ static tn_status read_options(const generator *generation, tn_rtl_layer_options 
                                       .lutram_bits_most = r->device->memory.lutram_bits_most,
                                       .update = r->update,
                                       .rate = r->rate};
-    TN_TRY(tn_rtl_lay(r, generation->arena, &laying, generation->error));
     options->layouts = laying.plan->laid->layer[generation->step_layer - r->step->layer];
     generation->answer->multiply_cycles = multiply->stages;
     generation->answer->add_cycles = add->stages;
