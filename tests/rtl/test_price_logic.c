@@ -66,8 +66,9 @@ static void check(const char *model, const char *options, bool update, double lu
     test_run_free(&gone);
 }
 
-/* The builds that the lines were drawn by, and others: half of the tolerance that a synthesis is compared by. */
-enum { LUT_PERCENT = 5, FF_PERCENT = 3 };
+/* The builds that the lines were drawn by, and others: within half of the tolerance that a synthesis is compared by; square banks,
+ * whose rotators rtl counts as one multiplexer of all of them, a little more. */
+enum { LUT_PERCENT = 9, FF_PERCENT = 3 };
 
 static void test_small_steps(void **state) {
     (void)state;
@@ -78,6 +79,8 @@ static void test_small_steps(void **state) {
         {"tests/cli/data/small-layer.yaml", ""},
         {"tests/rtl/data/gated.yaml", ""},
         {"tests/rtl/data/functions.yaml", ""},
+        {"tests/rtl/data/deep.yaml", ""},
+        {"tests/rtl/data/deep.yaml", "--set build.core_memory=ultra --set build.split=partition"},
         {"tests/rtl/data/kernels.yaml", ""},
         {"tests/rtl/data/kernels.yaml", "--set build.rows=4 --set build.vector=8"},
         {"tests/rtl/data/kernels.yaml", "--set build.buffers=separate"},
