@@ -163,15 +163,15 @@ static const tn_column zeros_columns[] = {
     TN_COLUMN(tn_layer_zeros, phase, "phase"),
     TN_COLUMN(tn_layer_zeros, activations, "activations"),
     TN_COLUMN(tn_layer_zeros, gradients, "gradients"),
-    TN_COLUMN(tn_layer_zeros, skipping_activations, "cycles, skipping activations"),
-    TN_COLUMN(tn_layer_zeros, skipping_gradients, "skipping gradients"),
+    TN_COLUMN(tn_layer_zeros, skip_activations, "its skip"),
+    TN_COLUMN(tn_layer_zeros, skip_gradients, "skip"),
 };
 static const tn_record zeros_record = TN_RECORD(tn_layer_zeros, zeros_columns);
 static const tn_column all_zeros_columns[] = {
     TN_COLUMN(tn_zeros, activations, NULL),
     TN_COLUMN(tn_zeros, gradients, NULL),
-    TN_COLUMN(tn_zeros, skipping_activations, NULL),
-    TN_COLUMN(tn_zeros, skipping_gradients, NULL),
+    TN_COLUMN(tn_zeros, skip_activations, NULL),
+    TN_COLUMN(tn_zeros, skip_gradients, NULL),
     TN_ROWS("layers", tn_zeros, layer, layers, zeros_record, NULL),
 };
 static const tn_record all_zeros_record = TN_RECORD(tn_zeros, all_zeros_columns);

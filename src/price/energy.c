@@ -29,7 +29,7 @@ double tn_energy_capacitance_pF(const tn_device *device, const tn_resources *amo
 
 void tn_energy_of(const tn_device *device, const tn_activity *activity, double joules[TN_ENERGY_PARTS]) {
     const tn_device_energy *energy = &device->energy;
-    double volts = energy->voltage_V.value * (1 - activity->lowered), square = volts * volts,
+    double volts = energy->voltage_V.value, square = volts * volts * (1 - activity->lowered_squared),
            toggle = energy->toggle.value, idle = energy->idle_toggle.value;
     joules[TN_ENERGY_STATIC] =
         (energy->static_W.value * (1 - activity->lowered) + activity->off_chip_rest_W) * activity->seconds;

@@ -139,6 +139,15 @@ static void classify(const tn_step_run *r, const tn_example *example, uint64_t c
     }
 }
 
+/* Places behind the token are not attended to, but a format whose scale is of the whole array sees them: nothing of earlier
+ * examples stays there. */
+static void clear_cache(const tn_step_run *r) {
+    const tn_step *step = &r->sized->lowered.step;
+    for (uint32_t i = 0; i < step->arrays; i++)
+        if (step->array[i].role == TN_ARRAY_CACHE)
+            memset(tn_array_values(r, i), 0, step->array[i].elements * r->t->kernels->bytes);
+}
+
 /* Token after token, each a step behind those before it; what the passes came to is that of all of them. */
 static tn_status decode(tn_step_run *r, const tn_example *example, uint64_t count, uint32_t *const *class_of,
                         tn_error *error) {
@@ -155,6 +164,7 @@ static tn_status decode(tn_step_run *r, const tn_example *example, uint64_t coun
         TN_TRY(take_examples(r, example, count, false, 0, error));
         const tn_lowered_step *lowered = &r->sized->lowered;
         tn_select_first(r);
+        if (t->place == 0) clear_cache(r);
         tn_run_operations(r, 0, lowered->forward_end);
         tn_run_losses(r);
         all.macs += r->result->macs;

@@ -63,10 +63,10 @@ typedef struct tn_layer_zeros {
     double activations, gradients;
     /* Cycles of products whose zeros of that operand are skipped, by those without: the scheduler of model/zero_skip.h played
      * on the operands as they were. */
-    double skipping_activations, skipping_gradients;
+    double skip_activations, skip_gradients;
 } tn_layer_zeros;
 typedef struct tn_zeros {
-    double activations, gradients, skipping_activations, skipping_gradients;
+    double activations, gradients, skip_activations, skip_gradients;
     size_t layers;
     tn_layer_zeros *layer;
 } tn_zeros;

@@ -109,14 +109,14 @@ tn_status tn_zero_shares(const tn_zero_counter *counter, const tn_step *step, tn
             row[target->layers++] = (tn_layer_zeros){.phase = tn_phase_names[phase],
                                                      .activations = share(one, TN_VALUE_ACTIVATION),
                                                      .gradients = share(one, TN_VALUE_GRADIENT),
-                                                     .skipping_activations = played(one, TN_VALUE_ACTIVATION),
-                                                     .skipping_gradients = played(one, TN_VALUE_GRADIENT)};
+                                                     .skip_activations = played(one, TN_VALUE_ACTIVATION),
+                                                     .skip_gradients = played(one, TN_VALUE_GRADIENT)};
             TN_TRY(tn_arena_format(arena, &row[target->layers - 1].layer, error, "%s", step->layer[i].name));
         }
     target->layer = row;
     target->activations = share(&all, TN_VALUE_ACTIVATION);
     target->gradients = share(&all, TN_VALUE_GRADIENT);
-    target->skipping_activations = played(&all, TN_VALUE_ACTIVATION);
-    target->skipping_gradients = played(&all, TN_VALUE_GRADIENT);
+    target->skip_activations = played(&all, TN_VALUE_ACTIVATION);
+    target->skip_gradients = played(&all, TN_VALUE_GRADIENT);
     return TN_OK;
 }

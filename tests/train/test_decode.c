@@ -112,6 +112,28 @@ static void each_token_as_in_the_whole(void **state) {
     }
 }
 
+/* An answer does not depend on what was decoded before, in formats whose scale is of the whole cache neither. */
+static void nothing_stays_of_earlier_examples(void **state) {
+    (void)state;
+    static const char *const set[] = {"phase=decode", "precision.products=int8"};
+    tn_arena arena = {0};
+    tn_trainer *trainer = test_trainer(model_text, set, 2, TN_FLOAT64, &arena);
+    tn_step_result first, again;
+    tn_example example[EXAMPLES], other[EXAMPLES];
+    for (int e = 0; e < EXAMPLES; e++) {
+        example[e] = (tn_example){.tokens = 3, .token = token[e], .slot = label[e], .intent = -1};
+        other[e] = (tn_example){
+            .tokens = TOKENS, .token = token[(e + 1) % EXAMPLES], .slot = label[e], .intent = -1};
+    }
+    assert_int_equal(tn_trainer_forward(trainer, example, EXAMPLES, false, NULL, &first, NULL), TN_OK);
+    assert_int_equal(tn_trainer_forward(trainer, other, EXAMPLES, false, NULL, &again, NULL), TN_OK);
+    assert_true(again.loss != first.loss);
+    assert_int_equal(tn_trainer_forward(trainer, example, EXAMPLES, false, NULL, &again, NULL), TN_OK);
+    assert_true(again.loss == first.loss);
+    tn_trainer_free(trainer);
+    tn_arena_free(&arena);
+}
+
 /* The worked sizes: 3 examples of 6 places, keys and values of 12 features, in 2 blocks; all of it read, a row each written. */
 static void cache_is_counted(void **state) {
     (void)state;
@@ -188,6 +210,7 @@ static void what_needs_all_tokens_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_token_as_in_the_whole),
+        cmocka_unit_test(nothing_stays_of_earlier_examples),
         cmocka_unit_test(cache_is_counted),
         cmocka_unit_test(what_needs_all_tokens_is_refused),
     };
