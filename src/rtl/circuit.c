@@ -207,7 +207,7 @@ const tn_scalar_arithmetic tn_hardware_arithmetic = {
 
 /* ---- signals ---- */
 
-static const char *const operator_names[TN_OPERATORS] = {"multiply",    "add",       "greater",    "divide",
+static const char *const operator_names[TN_OPERATORS] = {"multiply",    "add",       "greater",     "divide",
                                                          "exponential", "logarithm", "square_root", "draw"};
 static const char *const input_names[] = {"a", "b", "c", "s0", "s1", "s2", "s3", "k0", "k1", "share"};
 

@@ -149,8 +149,9 @@ typedef enum unit { ELEMENTS, BYTES } unit;
 
 static tn_status amount_of(tn_builder *b, const tn_array *array, unit measure, uint64_t *amount) {
     *amount = array->elements;
-    return measure == ELEMENTS ? TN_OK
-                               : tn_number_format_bytes(array->format, tn_array_stored(array), amount, b->error);
+    return measure == ELEMENTS
+               ? TN_OK
+               : tn_number_format_bytes(array->format, tn_array_stored(array), amount, b->error);
 }
 
 /* The most that is live at once of the arrays of a role; TN_ARRAY_ROLES: of all. */
