@@ -279,6 +279,7 @@ static const tn_column layout_columns[] = {
     TN_WRITTEN(NULL, NULL, "skew", .cell = show_skew),
     TN_LIST("skew", tn_array_layout, skew, axes, NULL),
     TN_LIST("divide", tn_array_layout, divide, axes, NULL),
+    TN_LIST("turn", tn_array_layout, turn, axes, NULL),
     TN_COLUMN(tn_array_layout, slices, NULL),
     TN_COLUMN(tn_array_layout, words, "words"),
     TN_COLUMN(tn_array_layout, padded_elements, "elements with padding"),

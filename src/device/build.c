@@ -11,6 +11,7 @@ static const char *const schedule_names[] = {"sequential", "gradients-together",
 static const char *const vector_units_names[] = {"auto", "own", "shared", NULL};
 static const char *const layouts_names[] = {"searched", "ideal", NULL};
 static const char *const fusion_names[] = {"none", "additions", "write-back", NULL};
+static const char *const skew_names[] = {"tokens", "features", NULL};
 static const char *const placement_names[] = {"as-built", "searched", NULL};
 
 /* Of the edges of a matmul kernel, and of what it is. */
@@ -87,11 +88,11 @@ static const tn_field build_fields[] = {
            "share of the device",
            TN_DEFAULT("auto"), TN_ONE_OF(tn_memory_asked_names),
            ABOUT(.bears_on = TN_BEARS_CORES, .relief = TN_RELIEF_CHOICES, .generated_as = TN_GENERATED_ANY,
-                 .settled = "[auto, block, ultra]")),
+                 .settled = "[auto, block, ultra, distributed, shallow]")),
     TN_KEY(CHOICE, tn_build, activation_memory, "memory of activations and intermediates", TN_DEFAULT("auto"),
            TN_ONE_OF(tn_memory_asked_names),
            ABOUT(.bears_on = TN_BEARS_ACTIVATIONS, .relief = TN_RELIEF_CHOICES,
-                 .generated_as = TN_GENERATED_ANY, .settled = "[auto, block, ultra]")),
+                 .generated_as = TN_GENERATED_ANY, .settled = "[auto, block, ultra, distributed, shallow]")),
     TN_KEY(CHOICE, tn_build, split,
            "how a memory gives several elements a cycle: a bank for each, one wide word, rows of banks "
            "(words along "
@@ -100,6 +101,15 @@ static const tn_field build_fields[] = {
            ABOUT(.bears_on = TN_BEARS_LAYOUTS | TN_BEARS_CORES | TN_BEARS_ACTIVATIONS | TN_BEARS_VALUES,
                  .relief = TN_RELIEF_CHOICES, .generated_as = TN_GENERATED_ANY,
                  .settled = "[reshape, partition, banks, auto]")),
+    TN_KEY(CHOICE, tn_build, skew,
+           "how activations that several layers share are rotated in rows of banks (split: banks): from "
+           "token to "
+           "token; "
+           "or along the features, too, so that an index whose values lie a power of two apart has them in "
+           "different banks",
+           TN_DEFAULT("tokens"), TN_ONE_OF(skew_names),
+           ABOUT(.bears_on = TN_BEARS_LAYOUTS | TN_BEARS_VALUES, .relief = TN_RELIEF_CHOICES,
+                 .generated_as = TN_GENERATED_ANY, .settled = "[tokens, features]")),
     TN_KEY(COUNT, tn_build, group,
            "cores of one size, of different layers, that share a memory in depth; 1: each has its own",
            TN_DEFAULT("8"), TN_WITHIN(1, TN_BUILD_GROUP_MOST),

@@ -185,6 +185,17 @@ static const tn_field control_fields[] = {
 };
 static const tn_schema control_schema = TN_SCHEMA("device.control", tn_device_control, control_fields);
 
+static const tn_field edram_fields[] = {
+    TN_KEY(REAL, tn_device_edram, retention_us, "time that a cell keeps its value", TN_REQUIRED,
+           TN_WITHIN(1e-3, 1e9)),
+    TN_KEY(REAL, tn_device_edram, refresh_pJ_per_bit, "energy to refresh a bit, pJ", TN_REQUIRED,
+           TN_WITHIN(0, 1e6)),
+    ORIGIN_FIELD(tn_device_edram),
+    TN_KEY(TEXT_LIST, tn_device_edram, unverified, "keys whose figure is not as sure as `origin` says"),
+    SOURCE_FIELD(tn_device_edram),
+};
+static const tn_schema edram_schema = TN_SCHEMA("device.edram", tn_device_edram, edram_fields);
+
 static const tn_field multiplexer_fields[] = {
     TN_KEY(COUNT, tn_multiplexer_row, inputs, "words that it chooses from", TN_REQUIRED, TN_WITHIN(2, 1e6)),
     TN_KEY(COUNT, tn_multiplexer_row, width_bits, "bits of a word", TN_REQUIRED, TN_WITHIN(1, 1e6)),
@@ -245,6 +256,9 @@ static const tn_field device_fields[] = {
            "what kernels of block floating point have besides multipliers and adders; absent: free",
            .sub = &tn_block_floating_schema),
     TN_KEY(MAPPING, tn_device, control, "what kernels take besides operators", .sub = &control_schema),
+    TN_KEY(MAPPING, tn_device, edram,
+           "cells of memory blocks that lose their value, embedded DRAM; absent: they are SRAM",
+           .sub = &edram_schema),
     TN_KEY(CHOICE, tn_device, operator_set,
            "operators that kernels are made of; what the set has not at the clock is taken from hls",
            TN_DEFAULT("generated"), TN_ONE_OF(tn_operator_source_names)),
@@ -294,6 +308,10 @@ tn_device tn_energy_extreme(const tn_device *device, bool most, tn_external_memo
         figure[i].value = most ? high : low;
     }
     memcpy(&extreme.energy, figure, sizeof figure);
+    const bool sure =
+        device->edram.origin != TN_UNVERIFIED && !is_listed(&device->edram.unverified, "refresh_pJ_per_bit");
+    if (!sure && most) extreme.edram.refresh_pJ_per_bit *= UNVERIFIED_FACTOR;
+    if (!sure && !most) extreme.edram.refresh_pJ_per_bit /= UNVERIFIED_FACTOR;
     if (extreme.external.count > 0) {
         *external = *(const tn_external_memory *)device->external.item;
         external->pJ_per_bit = extreme_external(external, "pJ_per_bit", external->pJ_per_bit, most);
@@ -477,6 +495,9 @@ static tn_status check_lists(const tn_device *device, const tn_yaml *tree, tn_er
                             tn_yaml_get(tree, "resources"), error));
     TN_TRY(check_unverified(&device->control.unverified, "control", control, tree,
                             tn_yaml_get(tree, "control"), error));
+    static const char *const edram[] = {"retention_us", "refresh_pJ_per_bit", NULL};
+    TN_TRY(
+        check_unverified(&device->edram.unverified, "edram", edram, tree, tn_yaml_get(tree, "edram"), error));
     for (size_t i = 0; i < device->external.count; i++) {
         const tn_external_memory *memory = (const tn_external_memory *)device->external.item + i;
         TN_TRY(check_unverified(&memory->unverified, "external", external, tree,

@@ -134,6 +134,15 @@ typedef struct tn_device_dvfs {
     tn_position volts_at;
 } tn_device_dvfs;
 
+/* Cells of the memory blocks that lose their value: embedded DRAM. */
+typedef struct tn_device_edram {
+    double retention_us;       /* that a cell keeps its value; 0: the blocks are SRAM */
+    double refresh_pJ_per_bit; /* a read and a write */
+    uint32_t origin;
+    tn_text_list unverified; /* keys of this mapping that are not as sure as the rest */
+    const char *source;
+} tn_device_edram;
+
 struct tn_device {
     const char *name, *title, *part, *variant, *about, *inherit;
     const char *full_name; /* "u50@user-area" */
@@ -146,6 +155,7 @@ struct tn_device {
     tn_device_integer integer;
     tn_block_floating_figures block_floating;
     tn_device_control control;
+    tn_device_edram edram;
     uint32_t operator_set;     /* tn_operator_source */
     tn_item_list operators;    /* tn_operator_row */
     tn_item_list multiplexers; /* tn_multiplexer_row */

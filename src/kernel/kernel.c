@@ -369,7 +369,9 @@ static void add_multipliers(tn_resources *used, const tn_matmul *kernel, const t
 
 tn_resources tn_matmul_resources(const tn_device *device, const tn_matmul *kernel) {
     const tn_lane *lane = &kernel->lane;
-    tn_resources used = {.lut = device->control.lut, .ff = device->control.ff};
+    tn_resources used = {0};
+    if (!tn_device_is_generated(device)) /* generated control is an engine's, whatever its kernels */
+        used = (tn_resources){.lut = device->control.lut, .ff = device->control.ff};
     uint64_t sums = kernel->rows * kernel->columns, groups = tn_ceil_div(kernel->reduction, lane->group);
     add_multipliers(&used, kernel, &lane->multiply, lane->packed);
     add_multipliers(&used, kernel, &lane->begin_multiply, lane->begin_packed);

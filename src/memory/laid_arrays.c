@@ -193,6 +193,11 @@ static void add_operand(finder *state, const tn_operation *operation, uint32_t a
 /* A word's features must be a box in a folding; in one of one axis they may reach beyond its end. */
 static void fit_box(finder *state, uint32_t array, const uint64_t *size, uint32_t axes) {
     uint8_t *most = &state->arrays->feature_log[array];
+    uint64_t apart = 1;
+    for (uint32_t k = axes; k-- > 1;) {
+        apart *= size[k];
+        if ((apart & (apart - 1)) == 0) state->arrays->axis_logs[array] |= UINT64_C(1) << tn_log_above(apart);
+    }
     while (axes > 1 && *most > 0 && !tn_layout_is_box(size, axes, *most)) --*most;
 }
 
@@ -360,6 +365,7 @@ tn_status tn_laid_arrays_find(const tn_step *step, tn_one_token **ones, tn_arena
     TN_TRY(TN_NEW(arena, step->arrays, &state.arrays->heads, error));
     TN_TRY(TN_NEW(arena, step->arrays, &state.arrays->feature_log, error));
     TN_TRY(TN_NEW(arena, step->arrays, &state.arrays->feature_most, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &state.arrays->axis_logs, error));
     TN_TRY(TN_NEW(arena, step->arrays, &state.last_layer, error));
     TN_TRY(TN_NEW(arena, step->arrays, &state.is_inner, error));
     TN_TRY(list_tensors(&state));

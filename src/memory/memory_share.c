@@ -64,13 +64,16 @@ tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_m
                          tn_memory_share *share, tn_error *error) {
     tn_placed placed;
     TN_TRY(tn_place_price(device, word_bits, memory, row, build, place, &placed, error));
-    *share = (tn_memory_share){.bram18 = placed.blocks.bram18 + 2 * placed.blocks.bram36,
-                               .uram = placed.blocks.uram,
-                               .lutram = placed.blocks.lutram,
-                               .style = placed.place.style,
-                               .stored_bits = placed.stored_bits,
-                               .port = {.memories = placed.memories, .words = placed.accesses}};
+    *share = (tn_memory_share){
+        .bram18 = placed.blocks.bram18 + 2 * placed.blocks.bram36,
+        .uram = placed.blocks.uram,
+        .lutram = placed.blocks.lutram,
+        .style = placed.place.style,
+        .stored_bits = placed.stored_bits,
+        .port = {.memories = placed.memories, .words = placed.accesses, .depth = placed.depth}};
     if (memory->word_bits > 0 && memory->word_bits < word_bits) share->port.narrow = placed.memories;
+    if (tn_device_is_generated(device) && placed.place.style == TN_STYLE_DISTRIBUTED)
+        share->read_ff = placed.memories * build->read_ports * placed.banks * placed.width_bits;
     if (!row || !row->of_bound)
         TN_TRY(find_selection(device, memory->word_bits > 0 ? memory->word_bits : word_bits, build, &placed,
                               memory->copies, &share->selection_lut, error));

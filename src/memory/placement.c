@@ -1,12 +1,14 @@
 #include "memory/placement.h"
 
 #include "base/checked.h"
+#include "base/digest.h"
 #include "knapsack/allocation.h"
 #include "knapsack/branch.h"
 #include "layout/layout_problem.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 tn_place tn_place_as_built(const tn_mapped *memory, const tn_build *build) {
     bool activations = memory->store == TN_STORE_ACTIVATIONS;
@@ -174,6 +176,7 @@ typedef struct {
     const tn_place_options *options;
     const tn_placement_budget *within;
     tn_build build;
+    tn_place_memo *memo;
     tn_place_least *least;
     bool any_fits;  /* of the places that were looked at */
     double nearest; /* by how much the one that fits least badly is over, where none fits */
@@ -181,15 +184,51 @@ typedef struct {
     tn_error *error;
 } least_search;
 
-static tn_status price_at(const least_search *state, uint32_t memory, const tn_place *place, uint64_t banks,
-                          amounts *taken) {
-    tn_row row = state->rows[memory];
+/* All that the blocks of a memory follow from, where its split is `reshape`. */
+enum { PLACE_KEYS = 9, PLACES_KEPT = 2048 };
+struct tn_place_memo {
+    struct {
+        uint64_t key[PLACE_KEYS]; /* the first 0: nothing is kept */
+        amounts taken;
+    } kept[PLACES_KEPT];
+};
+
+tn_status tn_place_memo_new(tn_arena *arena, tn_place_memo **memo, tn_error *error) {
+    return TN_NEW(arena, 1, memo, error);
+}
+
+static tn_status price_row(const least_search *state, uint32_t memory, const tn_place *place,
+                           const tn_row *row, amounts *taken) {
     tn_placed placed;
-    row.banks = row.asked_banks = banks;
-    TN_TRY(tn_place_price(state->device, state->word_bits, &state->map->memory[memory], &row, &state->build,
+    TN_TRY(tn_place_price(state->device, state->word_bits, &state->map->memory[memory], row, &state->build,
                           place, &placed, state->error));
     *taken =
         (amounts){placed.blocks.bram18 + 2 * placed.blocks.bram36, placed.blocks.uram, placed.blocks.lutram};
+    return TN_OK;
+}
+
+static tn_status price_at(const least_search *state, uint32_t memory, const tn_place *place, uint64_t banks,
+                          amounts *taken) {
+    const tn_mapped *mapped = &state->map->memory[memory];
+    tn_row row = state->rows[memory];
+    row.banks = row.asked_banks = banks;
+    if (!state->memo) return price_row(state, memory, place, &row, taken);
+    const uint64_t key[PLACE_KEYS] = {(uint64_t)(uintptr_t)state->device,
+                                      row.elements,
+                                      row.depth,
+                                      row.unpadded_depth,
+                                      banks,
+                                      mapped->word_bits > 0 ? mapped->word_bits : state->word_bits,
+                                      tn_least(place->group, mapped->copies),
+                                      mapped->copies,
+                                      2 * (8 * state->build.read_ports + (uint64_t)place->style) +
+                                          (row.of_bound > 0)};
+    const size_t at = tn_hash_place(tn_hash_counts(key + 1, PLACE_KEYS - 1), PLACES_KEPT);
+    if (memcmp(state->memo->kept[at].key, key, sizeof key) != 0) {
+        TN_TRY(price_row(state, memory, place, &row, &state->memo->kept[at].taken));
+        memcpy(state->memo->kept[at].key, key, sizeof key);
+    }
+    *taken = state->memo->kept[at].taken;
     return TN_OK;
 }
 
@@ -417,13 +456,15 @@ static tn_status lower_searched(least_search *state) {
 
 tn_status tn_places_least(const tn_device *device, uint64_t word_bits, const tn_map *map, const tn_row *rows,
                           const tn_build *build, const tn_place_options *options,
-                          const tn_placement_budget *within, tn_place_least *least, tn_error *error) {
+                          const tn_placement_budget *within, tn_place_memo *memo, tn_place_least *least,
+                          tn_error *error) {
     least_search state = {.device = device,
                           .word_bits = word_bits,
                           .map = map,
                           .rows = rows,
                           .options = options,
                           .within = within,
+                          .memo = memo,
                           .build = *build,
                           .least = least,
                           .nearest = INFINITY,

@@ -88,9 +88,10 @@ static const tn_field memory_fields[] = {
            "cells of activations and intermediates; edram loses what is not refreshed", TN_DEFAULT("sram"),
            TN_ONE_OF(cells), TN_SEEN(tn_model_cells, kind_at)),
     TN_KEY(REAL, tn_model_cells, retention_us, "edram: time that a cell keeps its value", TN_DEFAULT("3.35"),
-           TN_WITHIN(1e-3, 1e9)),
-    TN_KEY(REAL, tn_model_cells, refresh_pj, "edram: energy to refresh a word, pJ", TN_DEFAULT("1"),
-           TN_WITHIN(0, 1e6)),
+           TN_WITHIN(1e-3, 1e9), TN_SEEN(tn_model_cells, retention_at)),
+    TN_KEY(REAL, tn_model_cells, refresh_pj,
+           "edram: energy to refresh a word, pJ; a device that has such cells says both", TN_DEFAULT("1"),
+           TN_WITHIN(0, 1e6), TN_SEEN(tn_model_cells, refresh_at)),
 };
 static const tn_schema memory_schema = TN_SCHEMA("memory", tn_model_cells, memory_fields);
 

@@ -84,7 +84,7 @@ typedef enum tn_cell { TN_CELL_SRAM, TN_CELL_EDRAM } tn_cell;
 typedef struct tn_model_cells {
     uint32_t kind; /* tn_cell */
     double retention_us, refresh_pj;
-    tn_position kind_at;
+    tn_position kind_at, retention_at, refresh_at; /* line 0: absent */
 } tn_model_cells;
 
 typedef struct tn_model_file {

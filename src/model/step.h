@@ -351,6 +351,7 @@ typedef struct tn_step {
     bool decoding;                         /* of one token an example, behind sequence - 1 in a cache */
     double deadline_us, least_V;           /* of a step whose clock and voltage follow the work; 0: neither */
     double retention_us, refresh_pJ;       /* of activations' cells, a word; 0: they keep what they hold */
+    bool retention_given, refresh_given;   /* by the model, and not for the device to say */
     const char *precision;                 /* name of formats->accumulate */
     tn_optimizer optimizer;
     uint64_t batch, sequence, element_bytes, steps_per_epoch;

@@ -17,6 +17,9 @@
 #include "device/block.h"
 #include "device/device_data.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 TN_PUBLIC_BEGIN
 
 typedef enum tn_energy_part {
@@ -51,6 +54,18 @@ typedef struct tn_activity {
         lowered; /* share by which the voltage is below the device's, by time; static power falls with it */
     double lowered_squared; /* share by which its square is below, by cycles */
 } tn_activity;
+
+/* What is in cells that lose it (CAMEL, HPCA 2024): what lives no longer than they keep it is never refreshed. */
+typedef struct tn_cells_price {
+    bool lose; /* there are such cells */
+    double retention_us;
+    /* Of what a step makes and uses up, each array counted once, however many share a place. */
+    double longest_us; /* that an array lives */
+    uint64_t arrays, refreshed_arrays;
+    double words, refreshed_words, refreshes; /* refreshes of words, in a step */
+    /* Of what stays from step to step, which no order of operations frees from refreshes. */
+    double staying_words, staying_refreshes;
+} tn_cells_price;
 
 /* joules[part] of the step. */
 void tn_energy_of(const tn_device *device, const tn_activity *activity, double joules[TN_ENERGY_PARTS]);

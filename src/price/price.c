@@ -88,8 +88,10 @@ tn_status tn_price_least_memories(const tn_workload *workload, const tn_plan *pl
     *price = (tn_memory_price){0};
     add_descriptors(workload, price);
     within.bram18 -= tn_least(descriptors, within.bram18);
+    tn_laid_programs *programs = workload->laid->programs;
+    if (!programs->places) TN_TRY(tn_place_memo_new(programs->layers.arena, &programs->places, error));
     TN_TRY(tn_places_least(workload->device, workload->word_bits, &plan->map, plan->laid->memory, build,
-                           places, &within, &least, error));
+                           places, &within, programs->places, &least, error));
     price->bram18 += least.bram18;
     price->uram += least.uram;
     price->lutram += least.lutram;
@@ -114,6 +116,7 @@ tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn
         price->uram += share->uram;
         price->lutram += share->lutram;
         price->selection_lut += share->selection_lut;
+        price->read_ff += share->read_ff;
         price->block_bits +=
             share->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS + share->uram * TN_MEMORY_CAPACITY_URAM_BITS;
         price->bits[memory->store][share->style] += share->stored_bits;
@@ -330,6 +333,7 @@ static tn_status recall_memories(tn_workload *workload, tn_plan *plan, const tn_
     sum->uram += part->uram;
     sum->lutram += part->lutram;
     sum->selection_lut += part->selection_lut;
+    sum->read_ff += part->read_ff;
     sum->block_bits += part->block_bits;
     for (int side = 0; side < TN_SIDES; side++) tn_port_add(&sum->port[side], &part->port[side]);
     for (int store = 0; store < TN_STORES; store++)
@@ -482,7 +486,7 @@ static tn_status price_bound(tn_workload *workload, const tn_build *build, const
     TN_TRY(tn_build_check_together(build, error));
     if (!workload->memo) TN_TRY(memo_make(workload->arena, &workload->memo, error));
     *exact = !has_bound(workload->device, build, &workload->memo->bounded) ||
-             (build->schedule != TN_SCHEDULE_SEQUENTIAL && workload->step->retention_us > 0);
+             (build->schedule != TN_SCHEDULE_SEQUENTIAL && workload->retention_us > 0);
     if (*exact) return price_build(workload, &bound, (tn_laying)build->layouts, NULL, price, error);
     bound.layouts = laying;
     return price_build(workload, &bound, TN_LAID_BOUND, places, price, error);
@@ -570,6 +574,7 @@ void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_bui
     tn_resources routing = tn_workload_routing(workload, build, memories->port);
     const tn_resources controller = tn_plan_controller(plan, workload->device);
     routing.lut += memories->selection_lut;
+    routing.ff += memories->read_ff;
     tn_resources_add(&price->used, &routing, 1);
     tn_resources_add(&price->used, &controller, 1);
     price->on_chip_bytes = (price->used.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +

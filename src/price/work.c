@@ -268,32 +268,60 @@ void tn_price_run(tn_workload *workload, tn_plan *plan, const tn_build *build, t
     tn_schedule_run(schedule, &plan->scratch, workload->time, cycles);
 }
 
+static void add_cells(const tn_workload *workload, uint32_t array, bool stays, double lives_us,
+                      uint64_t refreshes, tn_work_price *price) {
+    const double words = (double)tn_array_stored(&workload->step->array[array]);
+    tn_cells_price *cells = &price->cells;
+    price->refresh_pJ +=
+        (double)refreshes * words *
+        (workload->device_cells && !workload->step->refresh_given
+             ? workload->device->edram.refresh_pJ_per_bit * (double)tn_array_word_bits(workload->step, array)
+             : workload->step->refresh_pJ);
+    if (stays) {
+        cells->staying_words += words;
+        cells->staying_refreshes += (double)refreshes * words;
+        return;
+    }
+    cells->longest_us = fmax(cells->longest_us, lives_us);
+    cells->arrays++;
+    cells->words += words;
+    cells->refreshed_arrays += refreshes > 0;
+    if (refreshes > 0) cells->refreshed_words += words;
+    cells->refreshes += (double)refreshes * words;
+}
+
 /* Refreshes of what lives in cells that lose it: lifetimes from the first operation's start to the last one's end. */
 static tn_status add_refreshes(tn_workload *workload, const tn_plan *plan, const tn_build *build,
                                tn_work_price *price, tn_error *error) {
     const tn_step *step = workload->step;
     bool sequential = build->schedule == TN_SCHEDULE_SEQUENTIAL;
     double us_per_cycle = 1 / workload->device->clock_MHz;
-    uint64_t *end, now = 0;
-    if (step->retention_us <= 0) return TN_OK;
+    uint64_t *end, now = 0, all = 0;
+    if (workload->retention_us <= 0) return TN_OK;
+    price->cells.lose = true;
+    price->cells.retention_us = workload->retention_us;
     TN_TRY(TN_ALLOC(step->operations, &end, error));
     tn_status status = TN_OK;
     for (uint32_t i = 0; i < step->operations; i++) {
         now += workload->cycles[by_operation(plan, build) ? i : workload->work_of[i]];
         end[i] = now;
+        if (!sequential && workload->time[i].finish > all) all = workload->time[i].finish;
     }
+    if (sequential) all = now;
     for (uint32_t i = 0; i < step->arrays && status == TN_OK; i++) {
         const tn_array *array = &step->array[i];
         uint64_t refreshes;
-        if (store_is_core(array) || array->last >= step->operations) continue;
-        uint64_t begin = array->first == 0 ? 0 : end[array->first - 1], last = end[array->last];
+        const bool stays = array->last >= step->operations; /* from step to step */
+        if (array->first >= step->operations || (!workload->device_cells && (store_is_core(array) || stays)))
+            continue;
+        uint64_t begin = array->first == 0 ? 0 : end[array->first - 1], last = stays ? all : end[array->last];
         if (!sequential) {
-            begin = workload->time[array->first].start;
-            last = workload->time[array->last].finish;
+            begin = stays ? 0 : workload->time[array->first].start;
+            last = stays ? all : workload->time[array->last].finish;
         }
-        status = tn_refreshes((double)(last - begin) * us_per_cycle, step->retention_us, &refreshes, error);
-        if (status == TN_OK)
-            price->refresh_pJ += (double)refreshes * (double)array->elements * step->refresh_pJ;
+        const double lives_us = (double)(last - begin) * us_per_cycle;
+        status = tn_refreshes(lives_us, workload->retention_us, &refreshes, error);
+        if (status == TN_OK) add_cells(workload, i, stays, lives_us, refreshes, price);
     }
     tn_free(end);
     return status;
@@ -365,7 +393,7 @@ static tn_status price_vectors(tn_workload *workload, const tn_build *build, uin
 
 bool tn_work_splits(const tn_workload *workload, const tn_plan *plan, const tn_build *build) {
     return build->schedule == TN_SCHEDULE_SEQUENTIAL && !by_operation(plan, build) &&
-           workload->step->retention_us <= 0 && workload->step->deadline_us <= 0;
+           workload->retention_us <= 0 && workload->step->deadline_us <= 0;
 }
 
 tn_status tn_price_products(tn_workload *workload, const tn_build *build, tn_work_price *price,

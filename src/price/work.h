@@ -3,6 +3,7 @@
 #ifndef TN_PRICE_WORK_H
 #define TN_PRICE_WORK_H
 
+#include "price/energy.h"
 #include "price/plan.h"
 
 /* What parallelism and schedule decide. */
@@ -17,9 +18,10 @@ typedef struct tn_work_price {
     uint64_t chain_cycles; /* of the closer bound: the longest chain of operations that wait for each other */
     uint64_t product_cycles[TN_ARITHMETICS_MOST]; /* busy cycles of the matmul kernels together */
     double vector_busy_pF; /* capacitance of vector kernels and write-backs, weighted by their busy cycles */
-    double words[TN_STORES];                  /* read and written in a step, by memory */
-    uint64_t moving_cycles;                   /* of operations, while their kernels wait for transfers */
-    double refresh_pJ;                        /* of activations' cells */
+    double words[TN_STORES]; /* read and written in a step, by memory */
+    uint64_t moving_cycles;  /* of operations, while their kernels wait for transfers */
+    double refresh_pJ;       /* of activations' cells */
+    tn_cells_price cells;
     tn_resources matmul[TN_ARITHMETICS_MOST]; /* of one matmul kernel */
     tn_resources vectors;                     /* of all vector kernels */
     uint32_t exits; /* 0: no deadline, or more exits than are told apart: all inputs are the mean one */

@@ -3,7 +3,9 @@
 #include "base/checked.h"
 #include "base/digest.h"
 #include "kernel/vector.h"
+#include "memory/laid_arrays.h"
 #include "model/operation.h"
+#include "price/engine_logic.h"
 #include "price/obstacle.h"
 #include "price/workload_data.h"
 #include "step/fusion.h"
@@ -230,7 +232,7 @@ static tn_status check_bounds(const tn_workload *workload, tn_error *error) {
 tn_status tn_descriptor_blocks(const tn_device *device, uint64_t operations, tn_blocks *blocks,
                                tn_error *error) {
     *blocks = (tn_blocks){0};
-    if (device->control.descriptor_bits == 0) return TN_OK;
+    if (device->control.descriptor_bits == 0 || tn_device_is_generated(device)) return TN_OK;
     return tn_memory_blocks((tn_geometry)device->memory.geometry, TN_STYLE_BLOCK,
                             device->control.descriptor_bits, operations, false, blocks, error);
 }
@@ -243,6 +245,34 @@ static tn_status check_draws(const tn_workload *made, tn_error *error) {
             made->vector_operators.row[TN_DRAW]->stages == 0)
             return tn_device_operator(made->device, &tn_fp32, TN_DRAW, &row, error);
     return TN_OK;
+}
+
+/* Descriptors of a generated program, one a product and one a pass, of a look-up in cores as many as tokens; and its end. */
+static uint64_t program_rows(const tn_step *step) {
+    uint64_t rows = 1;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *operation = &step->operation[i];
+        const tn_step_layer *layer = &step->layer[operation->layer];
+        const bool by_token = layer->family == TN_LAYER_EMBEDDING && operation->program_step &&
+                              tn_lookup_is_by_token(layer->program, operation->program_step);
+        const bool by_row = operation->kind == TN_OP_LOOKUP || operation->kind == TN_OP_SCATTER;
+        if (operation->kind == TN_OP_PRODUCT)
+            rows += by_token
+                        ? layer->tokens * (1 + tn_lookup_is_summed(layer->program, operation->program_step))
+                        : 1;
+        else
+            rows += by_row && tn_moves_by_row(step, operation)
+                        ? operation->rows
+                        : tn_vector_starts((tn_operation_kind)operation->kind);
+    }
+    return rows;
+}
+
+/* tn_program_lut and a register a bit. */
+static tn_resources program_of(const tn_device *device, const tn_step *step) {
+    if (!tn_device_is_generated(device)) return (tn_resources){0};
+    const uint64_t rows = program_rows(step), bits = tn_program_bits(rows);
+    return (tn_resources){.lut = tn_program_lut(rows, bits), .ff = bits};
 }
 
 tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_arena *arena,
@@ -258,6 +288,9 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
     made->word_bits = 8 * step->element_bytes;
     made->obstacle = tn_step_obstacle(step);
     TN_TRY(load_operators(made, error));
+    made->device_cells = device->edram.retention_us > 0;
+    made->retention_us =
+        made->device_cells && !step->retention_given ? device->edram.retention_us : step->retention_us;
     TN_TRY(list_works(made, error));
     TN_TRY(check_draws(made, error));
     TN_TRY(check_bounds(made, error));
@@ -269,6 +302,7 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
     TN_TRY(TN_NEW(arena, TN_ROUTES_KEPT, &made->route, error));
     tn_blocks descriptors;
     TN_TRY(tn_descriptor_blocks(device, operations, &descriptors, error));
+    made->program = program_of(device, step);
     made->descriptor_bram18 = descriptors.bram18 + 2 * descriptors.bram36;
     *workload = made;
     return TN_OK;
@@ -396,8 +430,59 @@ static tn_resources vector_routing(const tn_workload *workload, const tn_build *
     return used;
 }
 
+/* An engine of generated hardware: all its memories are before each of its ports, of which a vector unit takes those of the
+ * kernel. */
+static tn_resources engine_logic(const tn_workload *workload, const tn_build *build, uint32_t arithmetic,
+                                 const tn_port_source *ports) {
+    const bool shares = tn_build_shares_vectors(build) && workload->vectors > 0;
+    const uint64_t unit = tn_build_shares_vectors(build) ? build->vector : 1;
+    const uint64_t operand_bits = shares ? 0 : workload->lane[arithmetic].operand_bits;
+    tn_engine_size engine = {.sums = build->rows * build->columns,
+                             .lanes = {tn_greatest(build->rows * build->reduction, unit),
+                                       tn_greatest(build->reduction * build->columns, unit),
+                                       tn_greatest(build->rows * build->columns, unit)},
+                             .adders = workload->write_back.operators[TN_ADDER],
+                             .comparisons = workload->write_back.operators[TN_COMPARE],
+                             .word_bits = workload->word_bits,
+                             .operand_bits = operand_bits > 0 ? tn_least(operand_bits, workload->word_bits)
+                                                              : workload->word_bits};
+    uint64_t memories = 0, wide = 0;
+    for (int side = 0; side < TN_SIDES; side++) {
+        memories = tn_greatest(memories, ports[side].memories);
+        wide = tn_greatest(wide, ports[side].memories - ports[side].narrow);
+        tn_port_add(&engine.memories, &ports[side]);
+    }
+    engine.memories.memories = memories;
+    engine.memories.narrow = memories - wide;
+    return tn_engine_logic(workload->device, &engine);
+}
+
+static tn_resources generated_routing(const tn_workload *workload, const tn_build *build,
+                                      const tn_port_source *ports) {
+    tn_resources all = {0};
+    uint64_t matmuls = 0;
+    for (uint32_t i = 0; i < workload->arithmetics; i++) {
+        const tn_resources engine = engine_logic(workload, build, i, ports);
+        const uint64_t kernels = tn_workload_matmuls(workload, build, i);
+        tn_resources_add(&all, &engine, kernels);
+        matmuls += kernels;
+    }
+    if (matmuls == 0) {
+        const tn_resources engine = engine_logic(workload, build, 0, ports);
+        tn_resources_add(&all, &engine, 1);
+    }
+    tn_resources_add(&all, &workload->program, 1);
+    const tn_resources added = port_of(workload, &ports[TN_SIDE_BESIDE], ports[TN_SIDE_BESIDE].memories);
+    tn_resources_add(&all, &added, workload->write_back.added);
+    if (tn_build_shares_vectors(build)) return all;
+    const tn_resources vector = vector_routing(workload, build, ports);
+    tn_resources_add(&all, &vector, tn_workload_vector_units(workload, build));
+    return all;
+}
+
 tn_resources tn_workload_routing(const tn_workload *workload, const tn_build *build,
                                  const tn_port_source *ports) {
+    if (tn_device_is_generated(workload->device)) return generated_routing(workload, build, ports);
     tn_resources all = vector_routing(workload, build, ports);
     all.lut *= tn_workload_vector_units(workload, build);
     all.ff *= tn_workload_vector_units(workload, build);

@@ -1,6 +1,7 @@
 #include "search/chunk_search.h"
 
 #include "base/memory.h"
+#include "search/kernel_floor.h"
 #include "search/outer_step.h"
 #include "search/places.h"
 
@@ -18,6 +19,7 @@ tn_status tn_chunk_search_begin(const tn_space *space, bool counts, tn_chunk_sea
     *search = (tn_chunk_search){.space = space, .counts = counts};
     tn_archive_begin(&search->known, space->objectives);
     TN_TRY(TN_ALLOC(1, &search->axes, error));
+    TN_TRY(TN_ALLOC(1, &search->floors, error));
     return tn_evaluator_new(space, &search->evaluator, error);
 }
 
@@ -25,6 +27,7 @@ void tn_chunk_search_free(tn_chunk_search *search) {
     tn_evaluator_free(search->evaluator);
     tn_archive_free(&search->known);
     tn_free(search->axes);
+    tn_free(search->floors);
     tn_free(search->candidate);
     tn_free(search->design);
     *search = (tn_chunk_search){0};
@@ -288,10 +291,17 @@ tn_status tn_chunk_search_run(tn_chunk_search *search, const tn_chunk *chunk, tn
     const bool sets = !keep && !search->counts && tn_evaluator_is_bounded(evaluator) &&
                       tn_space_is_settled(search->space) && !asks_obstacle(search->space);
     for (; run.outer < chunk->outer + chunk->outers; run.outer++) {
+        uint32_t floor = sets ? tn_kernel_floor_recall(search->floors, evaluator, run.outer) : TN_CAUSE_NONE;
+        if (floor != TN_CAUSE_NONE) {
+            found->count[floor] += chunk->inners;
+            continue;
+        }
         if (!evaluator->has_outer || evaluator->outer != run.outer)
             TN_TRY(tn_evaluator_load_outer(evaluator, run.outer, error));
         if (evaluator->outer_cause != TN_CAUSE_NONE) {
             TN_TRY(count_all(&run, chunk));
+        } else if (sets && (floor = tn_kernel_floor_find(search->floors, evaluator)) != TN_CAUSE_NONE) {
+            found->count[floor] += chunk->inners;
         } else if (sets) {
             tn_place_axes_of(search->space, &evaluator->base_build, search->axes);
             TN_TRY(run_sets(&run));

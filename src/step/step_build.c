@@ -251,6 +251,9 @@ static tn_status build_step(const tn_model *model, tn_program_cache *cache, uint
         .least_V = model->keys.dvfs.least_V,
         .retention_us = model->keys.memory.kind == TN_CELL_EDRAM ? model->keys.memory.retention_us : 0,
         .refresh_pJ = model->keys.memory.refresh_pj,
+        .retention_given =
+            model->keys.memory.kind == TN_CELL_EDRAM && model->keys.memory.retention_at.line != 0,
+        .refresh_given = model->keys.memory.kind == TN_CELL_EDRAM && model->keys.memory.refresh_at.line != 0,
         .optimizer = (tn_optimizer)model->keys.optimizer,
         .batch = model->keys.batch,
         .sequence = model->keys.sequence,

@@ -5,6 +5,7 @@
 #include "price/plan.h"
 #include "price/price.h"
 #include "support/models.h"
+#include "support/shared.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -314,6 +315,96 @@ static void embedded_dram(void **state) {
     }
 }
 
+/* A device whose memory blocks lose their value: of every array, and what stays lives the whole step. */
+static void cells_of_a_device(void **state) {
+    (void)state;
+    static const char *const sets[] = {"batch=1", "update.when=write-back", "activations.policy=recompute",
+                                       "memory={kind: edram, retention_us: 500}"};
+    const tn_device *const plain = device;
+    tn_device *embedded;
+    assert_int_equal(tn_device_load("u50-edram", NULL, 0, &arena, &embedded, NULL), TN_OK);
+    device = embedded;
+    assert_true(device->edram.retention_us > 0 && device->edram.refresh_pJ_per_bit > 0);
+    assert_int_equal(device->resources.uram, 2 * plain->resources.uram);
+    assert_int_equal(device->resources.bram18, 2 * plain->resources.bram18);
+    for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
+        const design edram = priced(&sets[s], 1);
+        const double retention_us = s == 3 ? 500 : device->edram.retention_us;
+        tn_build build;
+        tn_explanation told;
+        tn_cells_price cells = {0};
+        uint64_t all = 0;
+        double pJ = 0;
+        for (uint32_t i = 0; i < edram.step.operations; i++) all += edram.workload->cycles[i];
+        for (uint32_t a = 0; a < edram.step.arrays; a++) {
+            const tn_array *array = &edram.step.array[a];
+            const bool stays = tn_array_is_resident(array);
+            uint64_t cycles = stays ? all : 0;
+            for (uint32_t i = array->first; !stays && i <= array->last; i++)
+                cycles += edram.workload->cycles[i];
+            const double refreshes = floor((double)cycles / device->clock_MHz / retention_us),
+                         words = (double)array->elements;
+            pJ += refreshes * words * 32 * device->edram.refresh_pJ_per_bit;
+            if (stays) {
+                cells.staying_words += words;
+                cells.staying_refreshes += refreshes * words;
+                continue;
+            }
+            cells.arrays++;
+            cells.refreshed_arrays += refreshes > 0;
+            cells.words += words;
+            cells.refreshed_words += refreshes > 0 ? words : 0;
+            cells.refreshes += refreshes * words;
+            cells.longest_us = fmax(cells.longest_us, (double)cycles / device->clock_MHz);
+        }
+        assert_int_equal(tn_build_decode(NULL, &arena, &build, NULL), TN_OK);
+        assert_int_equal(tn_price_explain(edram.workload, &build, &arena, &told, NULL), TN_OK);
+        assert_true(fabs(told.joules[TN_ENERGY_REFRESH] - 1e-12 * pJ) <= 1e-9 * 1e-12 * pJ && pJ > 0);
+        assert_true(fabs(told.price.joules_per_step - edram.price.joules_per_step) < 1e-12);
+        assert_true(told.cells.lose && told.cells.retention_us == retention_us);
+        assert_int_equal(told.cells.arrays, cells.arrays);
+        assert_int_equal(told.cells.refreshed_arrays, cells.refreshed_arrays);
+        assert_true(told.cells.refreshed_arrays < told.cells.arrays); /* some are read before they are lost */
+        assert_true(told.cells.words == cells.words && told.cells.refreshed_words == cells.refreshed_words);
+        assert_true(told.cells.refreshes == cells.refreshes &&
+                    told.cells.staying_words == cells.staying_words);
+        assert_true(told.cells.staying_refreshes == cells.staying_refreshes);
+        assert_true(fabs(told.cells.longest_us - cells.longest_us) < 1e-6);
+    }
+    device = plain;
+}
+
+/* A duplex network in cells of 650 us: kept activations outlive them, found again none does, whatever the depth. */
+static void an_order_frees_from_refreshes(void **state) {
+    (void)state;
+    const tn_device *const plain = device;
+    tn_device *embedded;
+    double longest_us = 0;
+    assert_int_equal(tn_device_load("u50-edram", NULL, 0, &arena, &embedded, NULL), TN_OK);
+    device = embedded;
+    for (int depth = 2; depth <= 8; depth *= 2)
+        for (int reversible = 0; reversible < 2; reversible++) {
+            char repeat[64];
+            const char *const set[] = {"memory={kind: edram, retention_us: 650}", repeat,
+                                       reversible ? "layers.duplex.activations.policy=reversible"
+                                                  : "layers.duplex.activations.policy=keep"};
+            tn_model *model;
+            tn_build build;
+            tn_explanation told;
+            snprintf(repeat, sizeof repeat, "layers.duplex.repeat=%d", depth);
+            assert_int_equal(
+                tn_model_load(test_source("docs/examples/duplex.yaml"), set, 3, &arena, &model, NULL), TN_OK);
+            const design made = priced_step(test_step_of(model, &arena), NULL);
+            assert_int_equal(tn_build_decode(NULL, &arena, &build, NULL), TN_OK);
+            assert_int_equal(tn_price_explain(made.workload, &build, &arena, &told, NULL), TN_OK);
+            assert_true(reversible ? told.cells.refreshes == 0 : told.cells.refreshes > 0);
+            assert_true(told.cells.staying_refreshes > 0);
+            if (reversible && depth > 2) assert_true(fabs(told.cells.longest_us - longest_us) < 1);
+            if (reversible) longest_us = told.cells.longest_us;
+        }
+    device = plain;
+}
+
 static int begin(void **state) {
     (void)state;
     tn_device *loaded_device = NULL;
@@ -340,6 +431,8 @@ int main(void) {
         cmocka_unit_test(outliers_take_their_neighbours_bits),
         cmocka_unit_test(flat_products),
         cmocka_unit_test(embedded_dram),
+        cmocka_unit_test(cells_of_a_device),
+        cmocka_unit_test(an_order_frees_from_refreshes),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -121,6 +121,10 @@ static void test_steps_train(void **state) {
     (void)state;
     const char *ttm = test_shared_or_skip("oracles/training/tiny-ttm/model.yaml");
     check_steps(ttm, "", false);
+    check_steps(ttm,
+                "--set build.split=banks --set build.skew=features --set build.rows=2 --set build.columns=2 "
+                "--set build.reduction=2",
+                simulates());
     check_steps(test_shared_or_skip("oracles/training/tiny-tt/model.yaml"),
                 "--set build.rows=2 --set build.columns=2 --set build.reduction=2 --set build.vector=2",
                 false);

@@ -398,6 +398,7 @@ static const struct {
     {"core_memory", {"auto", "block", "ultra", "distributed"}},
     {"activation_memory", {"auto", "block", "ultra", "distributed"}},
     {"split", {"partition", "reshape", "banks", "auto"}},
+    {"skew", {"tokens", "features"}},
     {"group", {"1", "2", "3", "8"}},
     {"layouts", {"searched", "ideal"}},
     {"buffers", {"separate", "pooled"}},

@@ -15,6 +15,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "step/program_cache.h"
 #include "support/models.h"
 #include "support/trained.h"
 #include "train/initial.h"
@@ -407,6 +408,42 @@ static void formats_change(void **state) {
     }
 }
 
+static void schedules_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *products, *schedule, *message;
+    } row[] = {
+        {"bfp16,8,4", "{steps: 0.5}", "no key \"begin\""},
+        {"bfp16,8,4", "{begin: fp32, narrow: fp32}", "both begin and narrow"},
+        {"bfp16,8,4", "{begin: fp33}", "fp33"},
+        {"bfp16,8,4", "{begin: \"bfp16,8,4\"}", "the format that it ends in"},
+        {"bfp16,8,4", "{begin: olive4}", "outlier-victim pairs"},
+        {"bfp16,8,4", "{begin: fp32, a: 0.5}", "FAST's rule"},
+        {"bfp16,8,2", "{begin: \"bfp16,8,4\", a: 0.5}", "FAST's rule"},
+        {"bfp16,8,4", "{begin: \"bfp8,8,2\", a: 0.5}", "FAST's rule"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char products[64], schedule[96];
+        tn_arena arena = {0};
+        tn_error error = {0};
+        tn_model *model;
+        tn_step step;
+        snprintf(products, sizeof products, "precision.products=%s", row[i].products);
+        snprintf(schedule, sizeof schedule, "precision_schedule=%s", row[i].schedule);
+        const char *const set[] = {products, schedule};
+        tn_status status = tn_model_load("atis-2enc", set, 2, &arena, &model, &error);
+        if (status == TN_OK) {
+            tn_program_cache *cache;
+            assert_int_equal(tn_program_cache_new(&cache, &error), TN_OK);
+            status = tn_step_build(model, cache, &arena, &step, &error);
+            tn_program_cache_free(cache);
+        }
+        if (status != TN_INPUT || !strstr(error.message, row[i].message))
+            fail_msg("%s: status %d, %s", row[i].schedule, status, error.message);
+        tn_arena_free(&arena);
+    }
+}
+
 /* FP32 in the first layers alone: their products are those of FP32 throughout, the others' never. */
 static void first_layers_begin(void **state) {
     (void)state;
@@ -487,6 +524,7 @@ int main(void) {
         cmocka_unit_test(arrays_are_kept_in_their_format),
         cmocka_unit_test(formats_change),
         cmocka_unit_test(first_layers_begin),
+        cmocka_unit_test(schedules_are_refused),
         cmocka_unit_test(mantissas_grow),
         cmocka_unit_test(gradients_are_what_a_doubled_loss_doubles),
         cmocka_unit_test(errors_fall_with_the_mantissa),
