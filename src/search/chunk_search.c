@@ -187,8 +187,10 @@ static tn_status list_designs(chunk_run *run, uint64_t work, uint64_t kind) {
         tn_evaluation evaluation;
         uint32_t cause;
         bool exact;
-        tn_evaluator_take_build(search->evaluator, design.inner);
-        if (tn_place_repeats(search->space, tn_evaluator_build(search->evaluator))) continue;
+        if (axes->of_kind[kind].searched) tn_evaluator_take_build(search->evaluator, design.inner);
+        if (axes->of_kind[kind].searched &&
+            tn_place_repeats(search->space, tn_evaluator_build(search->evaluator)))
+            continue;
         TN_TRY(tn_evaluate_bound(search->evaluator, run->outer, design.inner, &evaluation, &cause, &exact,
                                  run->error));
         if (cause != TN_CAUSE_NONE) continue;
@@ -200,30 +202,27 @@ static tn_status list_designs(chunk_run *run, uint64_t work, uint64_t kind) {
     return TN_OK;
 }
 
-/* Those of them that a closer bound does not refuse, either. */
-static tn_status sift_designs(chunk_run *run, bound_evaluation *evaluate) {
-    tn_chunk_search *search = run->search;
-    size_t kept = 0;
-    for (size_t i = 0; i < search->designs; i++) {
-        tn_chunk_candidate *design = &search->design[i];
-        bool has;
-        TN_TRY(has_chance(run, evaluate, design, &design->bound, &has));
-        if (has) search->design[kept++] = *design;
-    }
-    search->designs = kept;
+/* Whether every closer bound leaves the design a chance. */
+static tn_status may_be_laid(chunk_run *run, const tn_chunk_candidate *design, bool *may) {
+    static bound_evaluation *const closer[] = {tn_evaluate_close_bound, tn_evaluate_work_bound};
+    tn_point bound;
+    *may = !is_refused(run, &design->bound);
+    for (size_t i = 0; i < sizeof closer / sizeof *closer && *may; i++)
+        TN_TRY(has_chance(run, closer[i], design, &bound, may));
     return TN_OK;
 }
 
-/* They do the same work, so the closer bounds cost one search each; what nothing refuses then is laid, that of the least bounds
- * first. */
+/* They do the same work, so a closer bound costs one search for all of them. Those of the least bounds first: what is laid
+ * refuses most of the others before any closer bound is asked of them. */
 static tn_status lay_designs(chunk_run *run) {
     tn_chunk_search *search = run->search;
-    TN_TRY(sift_designs(run, tn_evaluate_close_bound));
-    TN_TRY(sift_designs(run, tn_evaluate_work_bound));
     sort(search->design, search->designs);
-    for (size_t i = 0; i < search->designs; i++)
-        if (!is_refused(run, &search->design[i].bound))
-            TN_TRY(lay(run, search->design[i].inner, search->design[i].bound.id));
+    for (size_t i = 0; i < search->designs; i++) {
+        const tn_chunk_candidate *design = &search->design[i];
+        bool may;
+        TN_TRY(may_be_laid(run, design, &may));
+        if (may) TN_TRY(lay(run, design->inner, design->bound.id));
+    }
     return TN_OK;
 }
 
