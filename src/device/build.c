@@ -38,7 +38,7 @@ static const tn_field build_fields[] = {
            "passes of training leave operands where they are; it takes reduction: 1",
            TN_DEFAULT("lanes"), TN_ONE_OF(array_names),
            ABOUT(.bears_on = MATMUL, .bounded_as = ONLY(TN_ARRAY_LANES), .relief = TN_RELIEF_CHOICES,
-                 .generated_as = BIT(TN_ARRAY_LANES))),
+                 .generated_as = TN_GENERATED_ANY)),
     TN_KEY(COUNT, tn_build, vector,
            "elements that each vector kernel (softmax, layer norm, update, ..) takes a cycle",
            TN_DEFAULT("4"), TN_WITHIN(1, TN_BUILD_PARALLEL_MOST),
@@ -267,8 +267,7 @@ tn_status tn_build_check_together(const tn_build *build, tn_error *error) {
 }
 
 bool tn_build_searches_layouts(const tn_build *build) {
-    return (build->layouts == TN_LAID_AS_FOUND || build->layouts >= TN_LAID_CLOSELY) &&
-           build->array == TN_ARRAY_LANES;
+    return build->layouts == TN_LAID_AS_FOUND || build->layouts >= TN_LAID_CLOSELY;
 }
 
 bool tn_build_shares_vectors(const tn_build *build) {

@@ -168,7 +168,7 @@ tn_build tn_build_effective(const tn_build *build);
 tn_build_mask tn_build_mask_bounded(void);
 bool tn_build_is_bounded(const tn_build *build, const tn_build_mask *bounded);
 
-/* Whether layouts are searched: an array's own buffers skew what its edges take, in whatever order it lies. */
+/* Whether layouts are searched. */
 bool tn_build_searches_layouts(const tn_build *build);
 
 /* Whether one unit serves all vector kernels. */

@@ -19,6 +19,7 @@
 #include "device/device_data.h"
 #include "model/precision.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What a multiplier lane of a matmul kernel and the adders behind it are made of, by arithmetic.
@@ -77,6 +78,7 @@ void tn_arithmetic_text(const tn_arithmetic *arithmetic, char text[TN_ARITHMETIC
 typedef struct tn_matmul {
     uint64_t rows, columns, reduction; /* R, C, P */
     tn_lane lane;
+    bool systolic; /* a systolic array of R x C cells (kernel/array_kernel.h); P is 1 */
 } tn_matmul;
 
 typedef struct tn_product_size {

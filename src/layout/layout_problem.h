@@ -33,6 +33,7 @@ extern const char *const tn_banking_names[]; /* "word", "rows", "skew", "auto"; 
 
 typedef struct tn_kernel_edges {
     uint64_t rows, columns, reduction; /* R, C, P */
+    uint64_t systolic; /* 1: an array of R x C cells, whose blocks are those of a product's pass */
 } tn_kernel_edges;
 
 /* How a tensor's memory gives its words. OPEN: not decided yet, so nothing is in its way. */
@@ -109,7 +110,10 @@ typedef struct tn_cut_choice {
 typedef struct tn_searched_product {
     uint32_t tensor[TN_OF_ALL]; /* those that stand for the operands */
     uint64_t batch, cost;
-    uint64_t least; /* that it may cost: every access one cycle */
+    tn_array_pass pass;
+    uint64_t edge[TN_CUT_GROUPS]; /* of its blocks */
+    uint64_t cells[2];            /* rows and columns of the array */
+    uint64_t least;               /* that it may cost: every access one cycle */
     tn_cut_choice group[TN_CUT_GROUPS];
     /* Cycles of a block of each operand, by the cuts of the two groups that it is cut along. */
     uint32_t access[TN_OF_ALL][TN_CUTS_MOST][TN_CUTS_MOST];
@@ -130,7 +134,7 @@ typedef struct tn_searched_tensor {
 
 typedef struct tn_layout_search {
     const tn_program *program;
-    uint64_t edge[TN_CUT_GROUPS];
+    tn_kernel_edges edges;
     uint32_t indices, tensors, products;
     const uint64_t *size; /* [indices] */
     tn_searched_tensor *tensor;
@@ -151,6 +155,10 @@ tn_status tn_layout_search_room(tn_layout_search *search, tn_arena *arena, tn_er
 
 /* The two groups that an operand's blocks are cut along, as kernel/issue.h orders them. */
 extern const int tn_cut_directions[TN_OF_ALL][2];
+/* `cut`, of the first (0) or second (1) of them, as the operand's blocks take it: of weights, and of sums that rested, a
+ * systolic array takes one row after the other. */
+const tn_group_cut *tn_block_cut(const tn_searched_product *p, int side, int direction,
+                                 const tn_group_cut *cut);
 
 /* The product's cuts as taken. */
 void tn_layout_search_cuts(const tn_searched_product *product, const tn_group_cut **cut);

@@ -1,6 +1,7 @@
 #include "layout/layout_search.h"
 
 #include "base/checked.h"
+#include "kernel/array_kernel.h"
 #include "layout/layout_problem.h"
 
 #include <string.h>
@@ -191,17 +192,34 @@ static void find_access(const tn_layout_search *search, tn_searched_product *p, 
         tensor->kind == TN_BANKS_ROWS || (tensor->kind == TN_BANKS_FULL_SKEW && tensor->demand.is_shared);
     uint32_t wide[TN_CUTS_MOST];
     for (uint32_t j = 0; j < b->count && tensor->kind == TN_BANKS_ONE_WORD; j++)
-        wide[j] = (uint32_t)words_of(search, t, &b->cut[j]);
+        wide[j] = (uint32_t)words_of(search, t, tn_block_cut(p, side, 1, &b->cut[j]));
     for (uint32_t i = 0; i < a->count; i++) {
-        uint32_t high = tensor->kind == TN_BANKS_ONE_WORD ? (uint32_t)words_of(search, t, &a->cut[i]) : 1;
+        uint32_t high = tensor->kind == TN_BANKS_ONE_WORD
+                            ? (uint32_t)words_of(search, t, tn_block_cut(p, side, 0, &a->cut[i]))
+                            : 1;
         for (uint32_t j = 0; j < b->count; j++)
             if (rotated)
-                p->access[side][i][j] = (uint32_t)rotated_cycles(search, t, &a->cut[i], &b->cut[j]);
+                p->access[side][i][j] = (uint32_t)rotated_cycles(
+                    search, t, tn_block_cut(p, side, 0, &a->cut[i]), tn_block_cut(p, side, 1, &b->cut[j]));
             else if (tensor->kind == TN_BANKS_ONE_WORD)
                 p->access[side][i][j] = high * wide[j];
             else /* open; or skews are searched for what is cut in the end */
                 p->access[side][i][j] = 1;
     }
+}
+
+/* Filling and draining apart, which depend on no layout: they are those of cells that multiply and add in a cycle. */
+static uint64_t cost_on_array(const tn_searched_product *p, uint64_t terms, uint64_t column_blocks,
+                              uint64_t row_blocks, const uint32_t *taken, uint64_t weight) {
+    const uint64_t left = p->access[LEFT][taken[ROWS]][taken[REDUCTION]],
+                   right = p->access[RIGHT][taken[REDUCTION]][taken[COLUMNS]],
+                   write = p->access[RESULT][taken[ROWS]][taken[COLUMNS]], cells = p->cells[0] + p->cells[1],
+                   tiles = p->batch * row_blocks * column_blocks;
+    if (p->pass == TN_PASS_RESTS)
+        return tiles * (weight * (terms * tn_greatest(left, right) + cells) + p->cells[0] * write);
+    const uint64_t rounds = tiles / tn_array_open(row_blocks);
+    return rounds * terms * weight * (p->cells[0] * right + cells) +
+           tiles * (weight * terms * left + tn_greatest(left, write) - left);
 }
 
 static uint64_t cost_of(const tn_searched_product *p, const uint32_t *taken, uint64_t weight) {
@@ -211,6 +229,9 @@ static uint64_t cost_of(const tn_searched_product *p, const uint32_t *taken, uin
              read = tn_greatest(p->access[LEFT][taken[ROWS]][taken[REDUCTION]],
                                 p->access[RIGHT][taken[REDUCTION]][taken[COLUMNS]]),
              write = p->access[RESULT][taken[ROWS]][taken[COLUMNS]];
+    if (p->pass != TN_PASS_OF_LANES)
+        return cost_on_array(p, terms, p->group[COLUMNS].cut[taken[COLUMNS]].blocks,
+                             p->group[ROWS].cut[taken[ROWS]].blocks, taken, weight);
     return tiles * (weight * terms * read + tn_greatest(read, write) - read);
 }
 
@@ -231,18 +252,21 @@ static uint64_t best_cuts(const tn_layout_search *search, const tn_searched_prod
     const uint64_t weight = search->issue_weight;
     const tn_cut_choice *rows = &p->group[ROWS], *columns = &p->group[COLUMNS], *terms = &p->group[REDUCTION];
     const uint32_t now[] = {[ROWS] = rows->taken, [COLUMNS] = columns->taken, [REDUCTION] = terms->taken};
+    const bool of_lanes = p->pass == TN_PASS_OF_LANES;
     uint64_t best = tn_least(cost_of(p, now, weight), limit) + 1, fewest = UINT64_MAX;
     for (uint32_t k = 0; k < terms->count; k++) fewest = tn_least(fewest, terms->cut[k].blocks);
     for (uint32_t r = 0; r < rows->count; r++)
         for (uint32_t c = 0; c < columns->count; c++) {
             const uint64_t tiles = p->batch * rows->cut[r].blocks * columns->cut[c].blocks,
                            write = p->access[RESULT][r][c];
-            if (tiles * weight * fewest >= best) continue;
+            if (of_lanes && tiles * weight * fewest >= best) continue;
             for (uint32_t k = 0; k < terms->count; k++) {
                 const uint64_t issues = weight * terms->cut[k].blocks;
-                if (tiles * issues >= best) continue;
+                if (of_lanes && tiles * issues >= best) continue;
+                const uint32_t entry[] = {[ROWS] = r, [COLUMNS] = c, [REDUCTION] = k};
                 const uint64_t read = tn_greatest(p->access[LEFT][r][k], p->access[RIGHT][k][c]),
-                               cost = tiles * (issues * read + tn_greatest(read, write) - read);
+                               cost = of_lanes ? tiles * (issues * read + tn_greatest(read, write) - read)
+                                               : cost_of(p, entry, weight);
                 if (cost >= best) continue;
                 best = cost;
                 taken[ROWS] = r;

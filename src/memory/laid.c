@@ -137,6 +137,11 @@ static uint64_t banks_of(uint32_t split, uint32_t row_log) {
     return 1;
 }
 
+static tn_kernel_edges kernel_edges(const tn_build *build) {
+    return (tn_kernel_edges){build->rows, build->columns, build->reduction,
+                             build->array == TN_ARRAY_SYSTOLIC};
+}
+
 /* ---- demands ---- */
 
 /* After how many words of 2^features columns a row of banks is turned once more: where the first axis begins, in some
@@ -213,7 +218,7 @@ static void lay_matrices(layer_out *layout) {
 static tn_status lay_layer(layer_out *layout, uint32_t layer) {
     const tn_build *build = layout->build;
     const tn_program *program = layout->arrays->program[layer];
-    const tn_kernel_edges edges = {build->rows, build->columns, build->reduction};
+    const tn_kernel_edges edges = kernel_edges(build);
     tn_laid_layers *layers = &layout->laid_step->programs->layers;
     tn_layout_demand *demand;
     if (!program) return TN_OK;
@@ -282,7 +287,7 @@ static tn_status find_way(layer_out *layout, uint32_t layer, const uint32_t feat
     const tn_build *build = layout->build;
     const tn_program *program = layout->arrays->program[layer];
     const bool looked_up = program != layout->step->layer[layer].program;
-    const tn_kernel_edges edges = {build->rows, build->columns, build->reduction};
+    const tn_kernel_edges edges = kernel_edges(build);
     const uint32_t row = tn_widest_row_log(build);
     tn_layout_demand *demand;
     TN_TRY(TN_NEW(layout->laid_step->programs->layers.arena, program->tensors, &demand, layout->error));
@@ -642,8 +647,8 @@ tn_status tn_laid_map_make(tn_laid_step *laid, const tn_map *map, tn_arena *aren
 /* The list that what lies so is in. */
 static tn_laid **list_of(const tn_laid_map *laid_map, const tn_laid_key *key) {
     const uint64_t count[] = {key->rows,  key->columns, key->reduction, key->vector,
-                              key->split, key->laying,  key->skew};
-    return &laid_map->list[tn_hash_place(tn_hash_counts(count, 7), LISTS)];
+                              key->split, key->laying,  key->skew,      key->array};
+    return &laid_map->list[tn_hash_place(tn_hash_counts(count, 8), LISTS)];
 }
 
 static tn_status lay_anew(layer_out *layout, const tn_laid_key *key, tn_laid **list) {
@@ -667,7 +672,7 @@ tn_status tn_laid_rows(tn_laid_map *laid_map, const tn_build *build, uint32_t *n
 tn_status tn_laid_find(tn_laid_map *laid_map, const tn_build *build, const tn_laid **laid, tn_error *error) {
     const row_set *rows;
     const tn_laid_key key = {build->rows,  build->columns, build->reduction, build->vector,
-                             build->split, build->layouts, build->skew,      0};
+                             build->split, build->layouts, build->skew,      build->array};
     layer_out out = {.laid_step = laid_map->step,
                      .step = laid_map->step->step,
                      .arrays = laid_map->step->arrays,

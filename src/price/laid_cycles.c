@@ -1,6 +1,7 @@
 #include "price/laid_cycles.h"
 
 #include "base/checked.h"
+#include "kernel/array_kernel.h"
 #include "kernel/vector.h"
 #include "layout/layout_search.h"
 #include "price/workload_data.h"
@@ -216,10 +217,17 @@ static tn_status lay_attention(laid_operation *timing, const tn_attention_produc
                                     ? timing->workload->step->layer[operation->layer].group
                                     : 1,
                    size[3] = {operation->rows, operation->columns,
-                              operation->reduction / group_size}, /* a head's queries alone */
-        edge[3] = {build->rows, build->columns, build->reduction};
+                              operation->reduction / group_size}; /* a head's queries alone */
+    const tn_matmul kernel = tn_workload_matmul(timing->workload, build, work_of(timing)->arithmetic);
+    uint64_t edge[3] = {build->rows, build->columns, build->reduction};
+    const tn_array_pass pass = kernel.systolic ? tn_array_pass_of(operation->phase) : TN_PASS_OF_LANES;
+    if (kernel.systolic) tn_array_edges(build->rows, build->columns, pass, edge);
     static const int directions[3][2] = {{0, 2}, {2, 1}, {0, 1}}; /* groups of left, right, result */
-    tn_issued_product issued = {.other_tiles = operation->batch, .other_groups = group_size};
+    tn_issued_product issued = {.other_tiles = operation->batch,
+                                .other_groups = group_size,
+                                .pass = pass,
+                                .vectors = size[0],
+                                .drained = (size[0] - 1) % edge[0] + 1};
     tn_issued_group *group[3] = {&issued.row, &issued.column, &issued.term};
     uint64_t *phases[3] = {issued.left, issued.right, issued.result};
     for (int g = 0; g < 3; g++)
@@ -231,10 +239,12 @@ static tn_status lay_attention(laid_operation *timing, const tn_attention_produc
         for (int kind = 0; kind < TN_BLOCK_KINDS; kind++) {
             uint64_t a = extent_of(size[first], edge[first], kind & 1),
                      b = extent_of(size[second], edge[second], kind >> TN_ISSUE_CUTS & 1);
+            if (i == 1 && pass == TN_PASS_FORWARD) a = 1; /* row by row of the weights */
+            if (i == 1 && pass == TN_PASS_SIDEWAYS) b = 1;
+            if (i == 2 && pass == TN_PASS_RESTS) a = 1; /* ... of the sums */
             phases[i][kind] = block_cycles(timing, array[i], rows_first ? a : b, rows_first ? b : a);
         }
     }
-    const tn_matmul kernel = tn_workload_matmul(timing->workload, build, work_of(timing)->arithmetic);
     uint64_t cycles;
     TN_TRY(tn_issue_product_cycles(&kernel, &issued, &cycles, timing->error));
     return add_product(timing, 1, cycles);

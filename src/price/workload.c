@@ -356,7 +356,8 @@ uint64_t tn_workload_matmuls(const tn_workload *workload, const tn_build *build,
 }
 
 tn_matmul tn_workload_matmul(const tn_workload *workload, const tn_build *build, uint32_t arithmetic) {
-    return (tn_matmul){build->rows, build->columns, build->reduction, workload->lane[arithmetic]};
+    return (tn_matmul){build->rows, build->columns, build->reduction, workload->lane[arithmetic],
+                       build->array == TN_ARRAY_SYSTOLIC};
 }
 
 /* Ports of few kinds come again and again. */

@@ -133,6 +133,7 @@ tn_status tn_rtl_program_make(const tn_model *model, const tn_step *step, const 
     design->rows = options->rows;
     design->columns = options->columns;
     design->terms = options->terms;
+    design->systolic = options->systolic;
     design->vector = options->vector;
     design->multiply_cycles = options->latencies.cycles[TN_MULTIPLY];
     design->add_cycles = options->latencies.cycles[TN_ADDER];

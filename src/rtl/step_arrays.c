@@ -2,6 +2,7 @@
 #include "rtl/step_maker.h"
 
 #include "base/checked.h"
+#include "kernel/array_kernel.h"
 #include "layout/bank_layout.h"
 
 #include <inttypes.h>
@@ -213,10 +214,19 @@ tn_status tn_rtl_step_add_pass(maker *builder, const pass_of *rows_pass) {
 
 /* ---- products ---- */
 
+tn_array_pass tn_rtl_step_pass(const maker *builder) {
+    const tn_operation *o = builder->current;
+    if (!builder->options->systolic) return TN_PASS_OF_LANES;
+    return tn_array_pass_of(o->program_step ? o->program_step->phase : o->phase);
+}
+
 tn_status tn_rtl_step_add_product(maker *builder, const view *left, const view *right, const view *result,
                                   const tn_rtl_cut cut[3]) {
-    tn_rtl_operation operation = {
-        .row = cut[0], .column = cut[1], .term = cut[2], .look = {left->look, right->look, result->look}};
+    tn_rtl_operation operation = {.row = cut[0],
+                                  .column = cut[1],
+                                  .term = cut[2],
+                                  .look = {left->look, right->look, result->look},
+                                  .array = tn_rtl_step_pass(builder)};
     TN_TRY(put_view(builder, left, &operation.left));
     TN_TRY(put_view(builder, right, &operation.right));
     TN_TRY(put_view(builder, result, &operation.result));

@@ -60,8 +60,11 @@ static void atis_layer(void **state) {
     static const struct {
         tn_kernel_edges edges;
         double most;
-    } rows[] = {
-        {{4, 4, 4}, 1}, {{8, 4, 8}, 1.11}, {{16, 4, 8}, 1.34}, {{8, 4, 16}, 1.70}, {{16, 2, 16}, 2.19}};
+    } rows[] = {{{4, 4, 4, false}, 1},
+                {{8, 4, 8, false}, 1.11},
+                {{16, 4, 8, false}, 1.34},
+                {{8, 4, 16, false}, 1.70},
+                {{16, 2, 16, false}, 2.19}};
     const tn_program program = program_of(atis, TN_FLOW_BIDIRECTIONAL);
     assert_int_equal(program.steps, 18);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -230,8 +233,8 @@ static void every_access_played(void **state) {
     (void)state;
     static const char *const specs[] = {atis, "tt:m=4x6,n=6x4,rank=5,tokens=7",
                                         "ttm:m=4x4x3,n=3x4x4,rank=6,tokens=8"};
-    static const tn_kernel_edges edges[] = {{4, 4, 4}, {8, 4, 8}, {2, 2, 1},
-                                            {6, 3, 5}, {1, 1, 8}, {16, 16, 16}};
+    static const tn_kernel_edges edges[] = {{4, 4, 4, false}, {8, 4, 8, false}, {2, 2, 1, false},
+                                            {6, 3, 5, false}, {1, 1, 8, false}, {16, 16, 16, false}};
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
         const tn_program program = program_of(specs[s], TN_FLOW_OPTIMAL);
         for (size_t e = 0; e < sizeof edges / sizeof *edges; e++) {
@@ -293,7 +296,7 @@ static uint64_t blocks_of(const tn_tensor_layout *layout) {
 /* On tiles of 4 the cores of rank 14 take the blocks of rank 16. */
 static void ranks_are_padded(void **state) {
     (void)state;
-    const tn_kernel_edges edges = {4, 4, 4};
+    const tn_kernel_edges edges = {4, 4, 4, false};
     const tn_program small = program_of("tt:m=12x8x8,n=8x8x12,rank=14,tokens=32", TN_FLOW_BIDIRECTIONAL),
                      large = program_of("tt:m=12x8x8,n=8x8x12,rank=16,tokens=32", TN_FLOW_BIDIRECTIONAL);
     tn_layouts of_small = find(&small, &edges, TN_BANKING_WORD, TN_LEAST_CYCLES, NULL),
@@ -322,7 +325,7 @@ static void boxes(void **state) {
 static void every_request_fails(void **state) {
     (void)state;
     const tn_program program = program_of("tt:m=4x6,n=6x4,rank=5,tokens=7", TN_FLOW_OPTIMAL);
-    const tn_kernel_edges edges = {4, 2, 4};
+    const tn_kernel_edges edges = {4, 2, 4, false};
     for (uint64_t index = 1; index < 1000; index++) {
         tn_arena own = {0};
         tn_layouts layouts;
