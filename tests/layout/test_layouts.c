@@ -265,7 +265,7 @@ static void turned_banks_played(void **state) {
     static const char *const specs[] = {"tt:m=6x4x4,n=4x4x6,rank=5,tokens=7",
                                         "ttm:m=4x4x3,n=3x4x4,rank=6,tokens=8",
                                         "ttm:m=3x8x8,n=5x2x8,rank=4,tokens=6"};
-    static const tn_kernel_edges edges[] = {{4, 4, 4}, {8, 4, 8}, {2, 2, 1}, {16, 2, 8}};
+    static const tn_kernel_edges edges[] = {{4, 4, 4, 0}, {8, 4, 8, 0}, {2, 2, 1, 0}, {16, 2, 8, 0}};
     uint64_t turned = 0, faster = 0;
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
         const tn_program program = program_of(specs[s], TN_FLOW_OPTIMAL);
