@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "results/result.h"
+#include "results/shortage.h"
 #include "results/sweep.h"
 #include "space/space.h"
 #include "text/number.h"
@@ -127,6 +128,7 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     tn_arena *arena = &asked->common.arena;
     tn_space *space;
     tn_summary summary;
+    tn_shortage shortage;
     TN_TRY(check_request(asked, error));
     TN_TRY(TN_NEW(arena, 1, &space, error));
     if (asked->buildable && asked->set.count == TN_OPTION_MOST)
@@ -137,6 +139,10 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     if (asked->dry_run) return print_dry_run(space, asked->common.json, error);
     if (!asked->folder) return tn_fail(error, TN_INPUT, "sweep needs -o DIR, the folder for its results");
     TN_TRY(sweep(asked, space, &summary, error));
+    if (summary.front == 0 && summary.completion == TN_EXHAUSTED && !tn_interrupted()) {
+        TN_TRY(tn_shortage_find(space, arena, &shortage, error));
+        summary.shortage = &shortage;
+    }
     TN_TRY(tn_print_summary(&summary, asked->folder, asked->common.json, error));
     if (summary.completion == TN_STOPPED || tn_interrupted())
         return tn_fail(error, TN_INTERRUPTED,

@@ -28,8 +28,12 @@ static void make_memory(tn_cost *cost) {
         {"optimizer_bytes", "optimizer state", step->optimizer_elements, step->optimizer_bytes},
         {"activation_bytes", "saved activations", step->activation_elements, step->activation_bytes},
         {"peak_bytes", "most live at once", step->peak_elements, step->peak_bytes},
+        {"cache_bytes", "cache of keys and values", step->cache_elements, step->cache_bytes},
+        {"cache_moved_bytes", "of it read and written a step", step->cache_moved_elements,
+         step->cache_moved_bytes},
     };
-    for (int i = 0; i < TN_COST_MEMORIES; i++) cost->memory[i] = rows[i];
+    cost->memories = step->decoding ? TN_COST_MEMORIES : TN_COST_MEMORIES - 2;
+    for (uint32_t i = 0; i < cost->memories; i++) cost->memory[i] = rows[i];
 }
 
 static void make_resources(tn_cost *cost) {
@@ -280,6 +284,7 @@ static const tn_column layout_columns[] = {
     TN_WRITTEN(NULL, NULL, "skew", .cell = show_skew),
     TN_LIST("skew", tn_array_layout, skew, axes, NULL),
     TN_LIST("divide", tn_array_layout, divide, axes, NULL),
+    TN_LIST("turn", tn_array_layout, turn, axes, NULL),
     TN_COLUMN(tn_array_layout, slices, NULL),
     TN_COLUMN(tn_array_layout, words, "words"),
     TN_COLUMN(tn_array_layout, padded_elements, "elements with padding"),

@@ -47,7 +47,7 @@ typedef struct tn_cost_energy {
 } tn_cost_energy;
 
 /* Contents of memory by role; parts of energy, then sums of them. */
-enum { TN_COST_MEMORIES = 5, TN_COST_DYNAMIC = TN_ENERGY_PARTS, TN_COST_ALL, TN_COST_ENERGIES };
+enum { TN_COST_MEMORIES = 7, TN_COST_DYNAMIC = TN_ENERGY_PARTS, TN_COST_ALL, TN_COST_ENERGIES };
 
 typedef struct tn_cost {
     /* Given: */
@@ -71,7 +71,8 @@ typedef struct tn_cost {
     /* Made of it: */
     tn_cost_phase phase[TN_PHASES];
     tn_cost_layer *layer; /* [step.layers] */
-    tn_cost_memory memory[TN_COST_MEMORIES];
+    uint32_t memories;
+    tn_cost_memory memory[TN_COST_MEMORIES]; /* the last two of a step that decodes */
     tn_cost_resource resource[TN_RESOURCES];
     tn_cost_kernel *kernel; /* [why.kernels] */
     tn_cost_energy energy[TN_COST_ENERGIES];

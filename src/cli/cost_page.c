@@ -187,8 +187,9 @@ void tn_cost_print_page(const tn_cost *cost, const char *again) {
     tn_say_folded("", 0, "%s on %s: %s", step->name, why->device, cost->fits ? "fits" : "DOES NOT FIT");
     tn_say_folded("", 2, "batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s; %s step%s an epoch", step->batch,
                   step->sequence, step->precision,
-                  step->inference ? "inference: a step is a forward pass"
-                                  : tn_optimizer_names[step->optimizer],
+                  step->decoding    ? "decoding: a step is of one token"
+                  : step->inference ? "inference: a step is a forward pass"
+                                    : tn_optimizer_names[step->optimizer],
                   tn_count_text(step->steps_per_epoch, a), step->steps_per_epoch == 1 ? "" : "s");
     for (uint32_t i = 0; i < why->misfits; i++) {
         const tn_misfit *misfit = &why->misfit[i];

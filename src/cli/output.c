@@ -2,6 +2,7 @@
 
 #include "base/c_locale.h"
 #include "base/clock.h"
+#include "results/shortage.h"
 #include "text/number.h"
 #include "text/record.h"
 #include "text/utf8.h"
@@ -315,6 +316,25 @@ static void print_certificate(const tn_summary *summary) {
     tn_say("\n");
 }
 
+/* Why nothing fits. */
+static void print_shortage(const tn_shortage *s) {
+    char need[32], have[32], looked[32];
+    tn_say("no design fits; the nearest of %s that were looked at, design %" PRIu64 ", ",
+           tn_count_text(s->looked_at, looked), s->design);
+    if (s->allowed || s->needed)
+        tn_say("needs %s %s where %s leaves %s\n", tn_count_text(s->needed, need), s->cause, s->key,
+               tn_count_text(s->allowed, have));
+    else if (isfinite(s->factor))
+        tn_say("is %.3g times what %s allows (%s)\n", s->factor, s->cause, s->key);
+    else
+        tn_say("breaks %s (%s)\n", s->cause, s->key);
+    if (s->change && s->changed_factor <= 1)
+        tn_say("it fits with --set %s (%s)\n", s->change, s->was);
+    else if (s->change)
+        tn_say("--set %s (%s) comes nearest, to %.3g times what is allowed: take a larger device\n",
+               s->change, s->was, s->changed_factor);
+}
+
 void tn_print_incomplete(const tn_result *result, bool aside) {
     char evaluated[32], designs[TN_BIG_TEXT];
     if (result->shards > 1) {
@@ -380,6 +400,8 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
                "has it, and the "
                "best at each rank)\n",
                folder, (unsigned long long)summary->knee);
+    else if (summary->shortage && summary->shortage->cause)
+        print_shortage(summary->shortage);
     else
         tn_say("no design fits; the causes above say what is short: widen the choices, or take a larger "
                "device\n");
@@ -417,6 +439,7 @@ static const tn_column summary_keys[] = {
     TN_ANSWER_KEY("knee", "integer null"),
     TN_ANSWER_KEY("seconds", "number null"),
     TN_ANSWER_KEY("designs_per_second", "number null"),
+    TN_ANSWER_KEY("shortage", "object null"),
 };
 const tn_record tn_summary_record = {.column = summary_keys,
                                      .columns = sizeof summary_keys / sizeof *summary_keys};

@@ -87,6 +87,7 @@ typedef struct tn_explanation {
     const tn_timeline_item *item;
     const tn_fused_line *fused;
     tn_waited waited;
+    tn_cells_price cells; /* of memory that loses what it holds; no arrays where it keeps it */
     double joules[TN_ENERGY_PARTS];
     /* The same with every unverified figure of energy at its least and at its most (price/energy.h). */
     double least_joules[TN_ENERGY_PARTS], most_joules[TN_ENERGY_PARTS];

@@ -11,6 +11,7 @@ static const char *const schedule_names[] = {"sequential", "gradients-together",
 static const char *const vector_units_names[] = {"auto", "own", "shared", NULL};
 static const char *const layouts_names[] = {"searched", "ideal", NULL};
 static const char *const fusion_names[] = {"none", "additions", "write-back", NULL};
+static const char *const skew_names[] = {"tokens", "features", NULL};
 static const char *const placement_names[] = {"as-built", "searched", NULL};
 
 /* Of the edges of a matmul kernel, and of what it is. */
@@ -52,6 +53,13 @@ static const tn_field build_fields[] = {
         TN_DEFAULT("0"), TN_WITHIN(0, TN_BUILD_PARALLEL_MOST),
         ABOUT(.bears_on = TN_BEARS_VECTORS | TN_BEARS_LAYOUTS | TN_BEARS_VALUES, .relief = TN_RELIEF_QUARTERS,
               .first = 32, .last = 2, .generated_as = TN_GENERATED_ANY, .settled = "[0, 5, 12]")),
+    TN_KEY(
+        COUNT, tn_build, lane_lut,
+        "LUTs that the operators of a lane of the vector kernels have on the mean, as lane_dsp for DSP "
+        "blocks: where additions are made of LUTs these are what is short; 0: every kernel takes all lanes",
+        TN_DEFAULT("0"), TN_WITHIN(0, TN_BUILD_LANE_LUT_MOST),
+        ABOUT(.bears_on = TN_BEARS_VECTORS | TN_BEARS_LAYOUTS | TN_BEARS_VALUES, .relief = TN_RELIEF_QUARTERS,
+              .first = 4096, .last = 256, .generated_as = TN_GENERATED_ANY, .settled = "[0, 700, 1400]")),
     TN_KEY(CHOICE, tn_build, vector_units,
            "a unit for each vector kernel, or one that serves all of them in turn; auto: shared where the "
            "schedule is sequential",
@@ -75,15 +83,16 @@ static const tn_field build_fields[] = {
            ABOUT(.bears_on = TN_BEARS_SCHEDULE | TN_BEARS_KERNELS, .relief = TN_RELIEF_CHOICES,
                  .generated_as = BIT(TN_SHARED), .settled = "[shared, per-phase]")),
     TN_KEY(CHOICE, tn_build, core_memory,
-           "memory of parameters, gradients and optimizer state; auto: per memory, whichever takes the least "
+           "memory of parameters, gradients, optimizer state and the cache of decoding; auto: per memory, "
+           "whichever takes the least "
            "share of the device",
            TN_DEFAULT("auto"), TN_ONE_OF(tn_memory_asked_names),
            ABOUT(.bears_on = TN_BEARS_CORES, .relief = TN_RELIEF_CHOICES, .generated_as = TN_GENERATED_ANY,
-                 .settled = "[auto, block, ultra]")),
+                 .settled = "[auto, block, ultra, distributed, shallow]")),
     TN_KEY(CHOICE, tn_build, activation_memory, "memory of activations and intermediates", TN_DEFAULT("auto"),
            TN_ONE_OF(tn_memory_asked_names),
            ABOUT(.bears_on = TN_BEARS_ACTIVATIONS, .relief = TN_RELIEF_CHOICES,
-                 .generated_as = TN_GENERATED_ANY, .settled = "[auto, block, ultra]")),
+                 .generated_as = TN_GENERATED_ANY, .settled = "[auto, block, ultra, distributed, shallow]")),
     TN_KEY(CHOICE, tn_build, split,
            "how a memory gives several elements a cycle: a bank for each, one wide word, rows of banks "
            "(words along "
@@ -92,6 +101,15 @@ static const tn_field build_fields[] = {
            ABOUT(.bears_on = TN_BEARS_LAYOUTS | TN_BEARS_CORES | TN_BEARS_ACTIVATIONS | TN_BEARS_VALUES,
                  .relief = TN_RELIEF_CHOICES, .generated_as = TN_GENERATED_ANY,
                  .settled = "[reshape, partition, banks, auto]")),
+    TN_KEY(CHOICE, tn_build, skew,
+           "how activations that several layers share are rotated in rows of banks (split: banks): from "
+           "token to "
+           "token; "
+           "or along the features, too, so that an index whose values lie a power of two apart has them in "
+           "different banks",
+           TN_DEFAULT("tokens"), TN_ONE_OF(skew_names),
+           ABOUT(.bears_on = TN_BEARS_LAYOUTS | TN_BEARS_VALUES, .relief = TN_RELIEF_CHOICES,
+                 .generated_as = TN_GENERATED_ANY, .settled = "[tokens, features]")),
     TN_KEY(COUNT, tn_build, group,
            "cores of one size, of different layers, that share a memory in depth; 1: each has its own",
            TN_DEFAULT("8"), TN_WITHIN(1, TN_BUILD_GROUP_MOST),

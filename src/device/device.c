@@ -160,6 +160,16 @@ static const tn_field integer_fields[] = {
 };
 static const tn_schema integer_schema = TN_SCHEMA("device.integer", tn_device_integer, integer_fields);
 
+static const tn_field dvfs_fields[] = {
+    TN_KEY(REAL_LIST, tn_device_dvfs, volts, "core voltages, ascending, V", TN_WITHIN(0.1, 5),
+           TN_SEEN(tn_device_dvfs, volts_at)),
+    TN_KEY(REAL_LIST, tn_device_dvfs, MHz, "clock that the design reaches at each, ascending",
+           TN_WITHIN(0.001, 2000)),
+    ORIGIN_FIELD(tn_device_dvfs),
+    SOURCE_FIELD(tn_device_dvfs),
+};
+static const tn_schema dvfs_schema = TN_SCHEMA("device.dvfs", tn_device_dvfs, dvfs_fields);
+
 #define CONTROL(name, most, meaning) TN_KEY(COUNT, tn_device_control, name, meaning, TN_WITHIN(0, most))
 static const tn_field control_fields[] = {
     CONTROL(lut, 1e6, "LUTs of a matmul kernel besides operators, open sums and routing: loops, addresses"),
@@ -178,6 +188,17 @@ static const tn_field control_fields[] = {
     SOURCE_FIELD(tn_device_control),
 };
 static const tn_schema control_schema = TN_SCHEMA("device.control", tn_device_control, control_fields);
+
+static const tn_field edram_fields[] = {
+    TN_KEY(REAL, tn_device_edram, retention_us, "time that a cell keeps its value", TN_REQUIRED,
+           TN_WITHIN(1e-3, 1e9)),
+    TN_KEY(REAL, tn_device_edram, refresh_pJ_per_bit, "energy to refresh a bit, pJ", TN_REQUIRED,
+           TN_WITHIN(0, 1e6)),
+    ORIGIN_FIELD(tn_device_edram),
+    TN_KEY(TEXT_LIST, tn_device_edram, unverified, "keys whose figure is not as sure as `origin` says"),
+    SOURCE_FIELD(tn_device_edram),
+};
+static const tn_schema edram_schema = TN_SCHEMA("device.edram", tn_device_edram, edram_fields);
 
 static const tn_field multiplexer_fields[] = {
     TN_KEY(COUNT, tn_multiplexer_row, inputs, "words that it chooses from", TN_REQUIRED, TN_WITHIN(2, 1e6)),
@@ -235,7 +256,13 @@ static const tn_field device_fields[] = {
     TN_KEY(MAPPING, tn_device, memory, "how arrays become memory blocks", .sub = &memory_schema),
     TN_KEY(MAPPING, tn_device, integer, "integer operators of any width, for block floating point",
            .sub = &integer_schema),
+    TN_KEY(MAPPING, tn_device, block_floating,
+           "what kernels of block floating point have besides multipliers and adders; absent: free",
+           .sub = &tn_block_floating_schema),
     TN_KEY(MAPPING, tn_device, control, "what kernels take besides operators", .sub = &control_schema),
+    TN_KEY(MAPPING, tn_device, edram,
+           "cells of memory blocks that lose their value, embedded DRAM; absent: they are SRAM",
+           .sub = &edram_schema),
     TN_KEY(CHOICE, tn_device, operator_set,
            "operators that kernels are made of; what the set has not at the clock is taken from hls",
            TN_DEFAULT("generated"), TN_ONE_OF(tn_operator_source_names)),
@@ -247,6 +274,8 @@ static const tn_field device_fields[] = {
     TN_KEY(TABLE, tn_device, external, "memories outside the chip", .sub = &external_schema),
     TN_KEY(MAPPING, tn_device, energy, "coefficients of power and energy", TN_REQUIRED,
            .sub = &tn_device_energy_schema),
+    TN_KEY(MAPPING, tn_device, dvfs, "operating points of voltage and clock, for a model's dvfs.deadline_us",
+           .sub = &dvfs_schema),
 };
 const tn_schema tn_device_schema = TN_SCHEMA("device", tn_device, device_fields);
 
@@ -283,6 +312,10 @@ tn_device tn_energy_extreme(const tn_device *device, bool most, tn_external_memo
         figure[i].value = most ? high : low;
     }
     memcpy(&extreme.energy, figure, sizeof figure);
+    const bool sure =
+        device->edram.origin != TN_UNVERIFIED && !is_listed(&device->edram.unverified, "refresh_pJ_per_bit");
+    if (!sure && most) extreme.edram.refresh_pJ_per_bit *= UNVERIFIED_FACTOR;
+    if (!sure && !most) extreme.edram.refresh_pJ_per_bit /= UNVERIFIED_FACTOR;
     if (extreme.external.count > 0) {
         *external = *(const tn_external_memory *)device->external.item;
         external->pJ_per_bit = extreme_external(external, "pJ_per_bit", external->pJ_per_bit, most);
@@ -478,6 +511,9 @@ static tn_status check_lists(const tn_device *device, const tn_yaml *tree, tn_er
                             tn_yaml_get(tree, "resources"), error));
     TN_TRY(check_unverified(&device->control.unverified, "control", control, tree,
                             tn_yaml_get(tree, "control"), error));
+    static const char *const edram[] = {"retention_us", "refresh_pJ_per_bit", NULL};
+    TN_TRY(
+        check_unverified(&device->edram.unverified, "edram", edram, tree, tn_yaml_get(tree, "edram"), error));
     for (size_t i = 0; i < device->external.count; i++) {
         const tn_external_memory *memory = (const tn_external_memory *)device->external.item + i;
         TN_TRY(check_unverified(&memory->unverified, "external", external, tree,
@@ -493,6 +529,18 @@ static tn_status check_dsp_block(const tn_device *device, const tn_yaml *tree, t
     if (status == TN_OK) return TN_OK;
     const tn_yaml *node = tn_yaml_get(tree, "dsp_block");
     return tn_fail_at(error, status, node ? node->position : tree->position, "%s", unplaced.message);
+}
+
+static tn_status check_dvfs(const tn_device *device, tn_error *error) {
+    const tn_device_dvfs *points = &device->dvfs;
+    bool ascending = points->volts.count == points->MHz.count;
+    for (size_t i = 1; ascending && i < points->volts.count; i++)
+        ascending = points->volts.item[i] > points->volts.item[i - 1] &&
+                    points->MHz.item[i] > points->MHz.item[i - 1];
+    if (ascending) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, points->volts_at,
+                      "\"dvfs\" has %zu volts and %zu MHz; give a clock for each voltage, both ascending",
+                      points->volts.count, points->MHz.count);
 }
 
 /* Names of formats as the program writes them, so that they compare as text. */
@@ -526,6 +574,7 @@ static tn_status decode(const tn_yaml *tree, tn_arena *arena, tn_device *device,
         TN_TRY(tn_schema_decode(&tn_device_schema, tree, arena, device, error));
         TN_TRY(check_lists(device, tree, error));
         TN_TRY(check_dsp_block(device, tree, error));
+        TN_TRY(check_dvfs(device, error));
         TN_TRY(name_formats(device, arena, error));
     }
     device->root = tree;

@@ -28,8 +28,9 @@
  *                         (2^16 terms); a device row for the format, where both operands have it and there is one
  *   block floating point  values of a group share an exponent of e bits, each has a sign and m mantissa bits.
  *                         Products are integer ones of m + 1 bits, summed as integers within a group; group sums are
- *                         scaled by the sum of the two exponents (an e + 1 bit adder) and added in the sums' format,
- *                         whose adder shifts and normalises
+ *                         scaled by the sum of the two exponents (an e + 1 bit adder), normalised and added in the sums'
+ *                         format. A converter for each value at the kernel's ports makes fp32 words into groups, and the
+ *                         results that products alone read (device/block_floating.h)
  *   the same in chunks    a multiplier of the chunk's bits and a sign on either side serves mantissas of any number of
  *                         chunks, a pair of chunks in a pass (FAST)
  *   outlier-victim pairs  an integer product of their bits, shifted, as block floating point of groups of one; decoders are
@@ -37,6 +38,8 @@
  *                         Of groups and pairs too a device row for the format stands for the product, or the adder within
  *                         a group, where both operands have that format
  *   mixed                 what is no floating point is converted to fp32 as it enters
+ *   two formats           multipliers and adders within groups of both, beside each other; the adders of sums are common where
+ *                         both sum in the same format. As many stages as the slower of either
  *
  * Sums are in their own format where that is floating point, else integers, else fp32. Integer operators that the
  * device file does not list follow from its `integer` figures: DSP blocks by device/multiply.h (products too small
@@ -58,13 +61,17 @@ typedef struct tn_lane {
     uint64_t group;        /* terms of a group; 1: all additions are `sum` */
     uint64_t sum_bits;     /* width of an accumulated sum */
     uint64_t packed;       /* multipliers with an operand in common that the DSP blocks of one serve */
+    tn_operator_cost begin_multiply; /* of a second format; its stages are in those of `multiply` */
+    uint64_t begin_packed;
+    tn_operator_cost convert; /* of a value at the kernel's ports; its stages are in those of `multiply` */
+    uint64_t operand_bits;    /* of an operand's word that is routed by itself; 0: as sums are */
 } tn_lane;
 
 tn_status tn_lane_load(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
                        tn_error *error);
 
-/* "fp32", "bfp16,3,4", "int8 x int16", "bfp16,8 in chunks of 2" */
-enum { TN_ARITHMETIC_TEXT = 2 * TN_NUMBER_FORMAT_NAME + 16 };
+/* "fp32", "bfp16,3,4", "int8 x int16", "bfp16,8 in chunks of 2", "fp32, then int8" */
+enum { TN_ARITHMETIC_TEXT = 3 * TN_NUMBER_FORMAT_NAME + 16 };
 void tn_arithmetic_text(const tn_arithmetic *arithmetic, char text[TN_ARITHMETIC_TEXT]);
 
 typedef struct tn_matmul {

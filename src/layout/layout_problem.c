@@ -50,7 +50,18 @@ tn_shared_words tn_layout_shared(const tn_layout_demand *demand, tn_bank_kind ki
     return (tn_shared_words){.token_log = (uint8_t)tokens,
                              .feature_log = (uint8_t)features,
                              .bank_log = (uint8_t)banks,
+                             .turn_log = kind == TN_BANKS_ROWS && banks > 0 ? demand->turn_log : 0,
                              .apart = spread ? (uint64_t)1 << demand->token_log : 1};
+}
+
+/* A power of two consecutive words from a multiple of it are a box in every folding, so an axis lies within, beyond or
+ * across it. */
+void tn_shared_axis(const tn_shared_words *words, uint64_t stride, uint64_t count, uint64_t *skew,
+                    uint64_t *turn) {
+    const uint64_t one = 1, banks = one << words->bank_log, period = one << words->turn_log;
+    const bool turns = words->turn_log > 0;
+    *skew = (words->apart * stride + (turns ? stride / period : 0)) % banks;
+    *turn = turns && stride < period && stride * count > period ? period / stride : 0;
 }
 
 /* The next 2^divide_log words along the features, and those of the tokens that follow, lie in different banks where
@@ -239,6 +250,7 @@ tn_status tn_layout_search_room(tn_layout_search *layout_search, tn_arena *arena
     TN_TRY(TN_NEW(arena, layout_search->tensors, &layout_search->tensor, error));
     TN_TRY(TN_NEW(arena, layout_search->products, &layout_search->product, error));
     TN_TRY(TN_NEW(arena, logs, &layout_search->log, error));
+    TN_TRY(TN_NEW(arena, logs, &layout_search->turn, error));
     return TN_NEW(arena, logs, &layout_search->skew, error);
 }
 

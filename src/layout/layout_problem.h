@@ -56,6 +56,7 @@ typedef struct tn_layout_demand {
                           2^feature_log elements of the last ones, these in C order */
     bool is_one_token; /* of those words only the elements of one value of the first index */
     uint8_t token_log, feature_log;
+    uint8_t turn_log; /* of what is shared in rows of banks: tn_shared_words.turn_log */
 } tn_layout_demand;
 
 /* What is made least: the cycles of products, tiles waiting to be written included; or first the cycles of issues, as if
@@ -70,8 +71,13 @@ typedef struct tn_shared_words {
     /* Words that share a row of the memory: 2^this next ones along the features, of as many tokens as there are banks
      * left. Set by tn_layout_share_rows. */
     uint8_t divide_log;
-    uint64_t apart; /* banks from a word to the next along the features */
+    uint8_t turn_log; /* after 2^this words along the features they lie one bank further; 0: never */
+    uint64_t apart;   /* banks from a word to the next along the features */
 } tn_shared_words;
+/* Of an axis of the features whose neighbours lie `stride` words apart: in which bank, from that of its first word, word
+ * number c of `count` lies: *skew c, and, where *turn is not 0, one further after each *turn words. */
+void tn_shared_axis(const tn_shared_words *words, uint64_t stride, uint64_t count, uint64_t *skew,
+                    uint64_t *turn);
 tn_shared_words tn_layout_shared(const tn_layout_demand *demand, tn_bank_kind kind, bool has_tokens);
 /* Which words of tokens x features share rows: those of the fewest rows, so that in every folding of the features each
  * axis tells its part of the row. 2^box_log consecutive features are a box in all of them. Returns the rows. */
@@ -131,6 +137,7 @@ typedef struct tn_layout_search {
     tn_searched_product *product;
     uint8_t *log;   /* [tensors * indices]: of the word's edge along the index */
     uint64_t *skew; /* [tensors * indices] */
+    uint64_t *turn; /* the same; 0: none (tn_shared_axis) */
     tn_bank_kind wanted;
     uint32_t widest_log;   /* of any tensor's block: no word is wider */
     uint64_t issue_weight; /* how often an issue's cycle counts for each that a tile waits to be written */

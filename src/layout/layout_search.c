@@ -73,6 +73,23 @@ uint64_t tn_fullest_bank(const uint64_t *words, const uint64_t *skew, uint32_t a
                                       : count_rounds(along, step, spread, banks));
 }
 
+uint64_t tn_fullest_turned_bank(const uint64_t *words, const uint64_t *skew, const uint64_t *turn,
+                                uint32_t axes, uint64_t banks) {
+    uint32_t count[TN_LAYOUT_BANKS_MOST], most = 0, k = 0;
+    uint64_t entry[TN_BANKED_AXES] = {0};
+    bool turned = false;
+    for (uint32_t i = 0; i < axes; i++) turned |= turn[i] > 0 && words[i] > turn[i];
+    if (!turned) return tn_fullest_bank(words, skew, axes, banks);
+    memset(count, 0, banks * sizeof *count);
+    while (k < axes) {
+        uint64_t bank = 0;
+        for (uint32_t i = 0; i < axes; i++) bank += skew[i] * entry[i] + (turn[i] ? entry[i] / turn[i] : 0);
+        if (++count[bank & (banks - 1)] > most) most = count[bank & (banks - 1)];
+        for (k = 0; k < axes && ++entry[k] == words[k]; k++) entry[k] = 0;
+    }
+    return most;
+}
+
 uint64_t tn_words_of_block(uint64_t size, uint64_t block, uint32_t log) {
     uint64_t word = (uint64_t)1 << log, most = 1;
     block = tn_least(block, size);
@@ -106,10 +123,15 @@ static void find_rows(const tn_program *program, uint32_t tensor, uint64_t *rows
 
 tn_status tn_least_rows_find(tn_least_rows **list, const tn_program *program, tn_arena *arena,
                              const tn_least_rows **least, tn_error *error) {
-    tn_least_rows *rows = *list;
-    while (rows && rows->program != program) rows = rows->next;
+    tn_least_rows *rows = *list, **link = list;
+    while (rows && rows->program != program) rows = *(link = &rows->next);
     *least = rows;
-    if (rows) return TN_OK;
+    if (rows) { /* to the front: the programs of a step are asked for again and again */
+        *link = rows->next;
+        rows->next = *list;
+        *list = rows;
+        return TN_OK;
+    }
     TN_TRY(TN_NEW(arena, 1, &rows, error));
     TN_TRY(TN_NEW(arena, program->tensors, &rows->rows, error));
     for (uint32_t t = 0; t < program->tensors; t++) find_rows(program, t, rows->rows[t]);
@@ -139,17 +161,21 @@ static uint64_t words_of(const tn_layout_search *search, uint32_t t, const tn_gr
 static uint64_t rotated_cycles(const tn_layout_search *search, uint32_t t, const tn_group_cut *a,
                                const tn_group_cut *b) {
     const tn_group_cut *cut[] = {a, b};
-    uint64_t words[TN_BANKED_AXES], skew[TN_BANKED_AXES];
-    uint32_t axes = 0, longer = 0;
+    uint64_t words[TN_BANKED_AXES], skew[TN_BANKED_AXES], turn[TN_BANKED_AXES];
+    uint32_t axes = 0, longer = 0, turned = 0;
     for (int g = 0; g < 2; g++)
         for (uint32_t i = 0; i < cut[g]->indices; i++) {
             words[axes] = words_along(search, t, cut[g]->index[i], cut[g]->edge[i]);
             skew[axes] = search->skew[t * search->indices + cut[g]->index[i]];
+            turn[axes] = search->turn[t * search->indices + cut[g]->index[i]];
             if (words[axes] == 1) continue;
+            turned += turn[axes] > 0;
             longer += words[axes] > (uint64_t)1 << search->tensor[t].bank_log;
             axes++;
         }
     if (axes == 0) return 1;
+    if (turned > 0)
+        return tn_fullest_turned_bank(words, skew, turn, axes, (uint64_t)1 << search->tensor[t].bank_log);
     if (axes == 1 && longer == 0 && skew[0] == 1) return 1;
     if (axes == 2 && longer == 0 && skew[0] == 1 && skew[1] == 1) return tn_least(words[0], words[1]);
     return tn_fullest_bank(words, skew, axes, (uint64_t)1 << search->tensor[t].bank_log);
@@ -198,20 +224,30 @@ uint64_t tn_layout_search_cycles(const tn_layout_search *layout_search) {
     return sum;
 }
 
-/* Cuts the product where it costs least as the words lie now. */
-static uint64_t best_cuts(const tn_layout_search *search, const tn_searched_product *p, uint32_t *taken) {
-    uint64_t best = UINT64_MAX, weight = search->issue_weight;
-    uint32_t entry[GROUPS];
-    for (entry[ROWS] = 0; entry[ROWS] < p->group[ROWS].count; entry[ROWS]++)
-        for (entry[COLUMNS] = 0; entry[COLUMNS] < p->group[COLUMNS].count; entry[COLUMNS]++) {
-            uint64_t tiles = p->batch * p->group[ROWS].cut[entry[ROWS]].blocks *
-                             p->group[COLUMNS].cut[entry[COLUMNS]].blocks * weight;
-            for (entry[REDUCTION] = 0; entry[REDUCTION] < p->group[REDUCTION].count; entry[REDUCTION]++) {
-                if (tiles * p->group[REDUCTION].cut[entry[REDUCTION]].blocks >= best) continue;
-                uint64_t cost = cost_of(p, entry, weight);
+/* Cuts the product where it costs least as the words lie now; where that is more than `limit`, says so with something more, and
+ * *taken stays. */
+static uint64_t best_cuts(const tn_layout_search *search, const tn_searched_product *p, uint64_t limit,
+                          uint32_t *taken) {
+    const uint64_t weight = search->issue_weight;
+    const tn_cut_choice *rows = &p->group[ROWS], *columns = &p->group[COLUMNS], *terms = &p->group[REDUCTION];
+    const uint32_t now[] = {[ROWS] = rows->taken, [COLUMNS] = columns->taken, [REDUCTION] = terms->taken};
+    uint64_t best = tn_least(cost_of(p, now, weight), limit) + 1, fewest = UINT64_MAX;
+    for (uint32_t k = 0; k < terms->count; k++) fewest = tn_least(fewest, terms->cut[k].blocks);
+    for (uint32_t r = 0; r < rows->count; r++)
+        for (uint32_t c = 0; c < columns->count; c++) {
+            const uint64_t tiles = p->batch * rows->cut[r].blocks * columns->cut[c].blocks,
+                           write = p->access[RESULT][r][c];
+            if (tiles * weight * fewest >= best) continue;
+            for (uint32_t k = 0; k < terms->count; k++) {
+                const uint64_t issues = weight * terms->cut[k].blocks;
+                if (tiles * issues >= best) continue;
+                const uint64_t read = tn_greatest(p->access[LEFT][r][k], p->access[RIGHT][k][c]),
+                               cost = tiles * (issues * read + tn_greatest(read, write) - read);
                 if (cost >= best) continue;
                 best = cost;
-                memcpy(taken, entry, sizeof entry);
+                taken[ROWS] = r;
+                taken[COLUMNS] = c;
+                taken[REDUCTION] = k;
             }
         }
     return best;
@@ -219,7 +255,7 @@ static uint64_t best_cuts(const tn_layout_search *search, const tn_searched_prod
 
 static void cut_product(const tn_layout_search *search, tn_searched_product *p) {
     uint32_t taken[GROUPS] = {0};
-    p->cost = best_cuts(search, p, taken);
+    p->cost = best_cuts(search, p, UINT64_MAX, taken);
     for (int g = 0; g < GROUPS; g++) p->group[g].taken = taken[g];
 }
 
@@ -276,7 +312,7 @@ static void consider(tn_layout_search *search, uint32_t t, word w, word *best) {
     w.cost = 0;
     for (uint32_t i = 0; i < tensor->uses && w.cost <= best->cost; i++) {
         meet(search, &search->product[tensor->use[i]], t);
-        w.cost += best_cuts(search, &search->product[tensor->use[i]], taken);
+        w.cost += best_cuts(search, &search->product[tensor->use[i]], best->cost - w.cost, taken);
     }
     if (is_better(&w, best)) *best = w;
 }
@@ -338,24 +374,26 @@ static void choose_rows(tn_layout_search *search, uint32_t t, word *best) {
 static void lay_shared(tn_layout_search *search, uint32_t t) {
     tn_searched_tensor *tensor = &search->tensor[t];
     uint8_t *log = search->log + t * search->indices;
-    uint64_t *skew = search->skew + t * search->indices;
+    uint64_t *skew = search->skew + t * search->indices, *turn = search->turn + t * search->indices;
     uint32_t first = search->program->tensor[t].indices.index[0];
     const bool has_tokens = tensor->demand.is_one_token || (tensor->axes > 0 && tensor->axis[0] == first);
     const tn_shared_words words = tn_layout_shared(&tensor->demand, tensor->kind, has_tokens);
-    uint64_t banks = (uint64_t)1 << words.bank_log, apart = words.apart;
+    uint64_t banks = (uint64_t)1 << words.bank_log, stride = 1;
     uint32_t features = words.feature_log;
     tensor->bank_log = words.bank_log;
     tensor->row_log = tensor->demand.row_log;
     memset(log, 0, search->indices);
     memset(skew, 0, search->indices * sizeof *skew);
+    memset(turn, 0, search->indices * sizeof *turn);
     if (tensor->axes == 0) return;
     for (uint32_t i = tensor->axes; i-- > 0 && tensor->axis[i] != first;) {
         uint32_t index = tensor->axis[i], most = tn_log_above(search->size[index]);
         if (most > features) most = features;
         log[index] = (uint8_t)most;
         features -= most;
-        skew[index] = apart % banks;
-        apart = apart * (((search->size[index] - 1) >> most) + 1) % banks;
+        const uint64_t count = ((search->size[index] - 1) >> most) + 1;
+        tn_shared_axis(&words, stride, count, &skew[index], &turn[index]);
+        stride *= count;
     }
     log[first] = words.token_log;
     skew[first] = 1 % banks;
@@ -372,7 +410,10 @@ static void lay(tn_layout_search *search, uint32_t t, tn_bank_kind kind) {
     if (tensor->demand.is_shared) {
         lay_shared(search, t);
     } else {
-        for (uint32_t i = 0; i < search->indices; i++) search->skew[t * search->indices + i] = 1;
+        for (uint32_t i = 0; i < search->indices; i++) {
+            search->skew[t * search->indices + i] = 1;
+            search->turn[t * search->indices + i] = 0;
+        }
         if (kind == TN_BANKS_ONE_WORD) choose_word(search, t, &best);
         if (kind == TN_BANKS_ROWS) choose_rows(search, t, &best);
         if (kind == TN_BANKS_FULL_SKEW) tensor->bank_log = best.row_log;
@@ -482,6 +523,7 @@ static void keep(const tn_layout_search *search, tn_layout_search *kept) {
     memcpy(kept->product, search->product, search->products * sizeof *search->product);
     memcpy(kept->log, search->log, logs * sizeof *search->log);
     memcpy(kept->skew, search->skew, logs * sizeof *search->skew);
+    memcpy(kept->turn, search->turn, logs * sizeof *search->turn);
 }
 
 /* Takes up one product after the other that costs more than it must, as long as that helps. */

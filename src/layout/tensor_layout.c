@@ -25,7 +25,7 @@ static uint32_t axis_of(const tn_tensor_layout *layout, uint32_t index) {
 }
 
 uint64_t tn_tensor_layout_phases(const tn_tensor_layout *layout, const tn_group_cut *const *group, int kind) {
-    uint64_t words[TN_BANKED_AXES], skew[TN_BANKED_AXES];
+    uint64_t words[TN_BANKED_AXES], skew[TN_BANKED_AXES], turn[TN_BANKED_AXES];
     uint32_t axes = 0;
     for (int g = 0; g < 2; g++)
         for (uint32_t k = 0; k < group[g]->indices; k++) {
@@ -34,9 +34,10 @@ uint64_t tn_tensor_layout_phases(const tn_tensor_layout *layout, const tn_group_
             bool last =
                 kind >> (g * TN_ISSUE_CUTS + (int)k) & 1 && layout->size[axis] % group[g]->edge[k] != 0;
             words[axes] = words_of(layout, axis, group[g]->edge[k], last);
+            turn[axes] = layout->turn[axis];
             skew[axes++] = layout->skew[axis];
         }
-    return tn_fullest_bank(words, skew, axes, layout->banks);
+    return tn_fullest_turned_bank(words, skew, turn, axes, layout->banks);
 }
 
 /* ---- skews ---- */
@@ -49,7 +50,10 @@ typedef struct {
 /* The first `a` words along one axis and the first `b` along another lie in different banks. */
 static bool tells_apart(const tn_tensor_layout *layout, uint32_t one, uint64_t a, uint32_t other,
                         uint64_t b) {
-    const uint64_t words[] = {a, b}, skew[] = {layout->skew[one], layout->skew[other]};
+    const uint64_t words[] = {a, b}, skew[] = {layout->skew[one], layout->skew[other]},
+                   turn[] = {layout->turn[one], layout->turn[other]};
+    if ((turn[0] && a > turn[0]) || (turn[1] && b > turn[1]))
+        return tn_fullest_turned_bank(words, skew, turn, b > 1 ? 2 : 1, layout->banks) == 1;
     return tn_words_apart(words, skew, b > 1 ? 2 : 1, layout->banks);
 }
 
@@ -156,6 +160,7 @@ static void tensor_layout_tell(const tn_layout_search *search, uint32_t t, tn_te
         out->size[i] = search->size[tensor->axis[i]];
         out->edge[i] = one << search->log[index];
         out->skew[i] = search->skew[index] % out->banks;
+        out->turn[i] = search->turn[index];
     }
     if (tensor->kind == TN_BANKS_FULL_SKEW && !tensor->demand.is_shared)
         choose_skews(search, t, out);

@@ -36,7 +36,7 @@
 /* Which layouts of a step, apart from its memory map. */
 typedef struct tn_laid_key {
     uint64_t rows, columns, reduction, vector;
-    uint32_t split, laying;
+    uint32_t split, laying, skew, zero;
 } tn_laid_key;
 
 /* How an array lies that vector kernels or several layers touch: as a matrix (memory/laid_arrays.h). */
@@ -67,8 +67,9 @@ typedef struct tn_laid {
 /* What is known of programs' layouts, whatever the steps that they are in. */
 typedef struct tn_laid_programs {
     tn_laid_layers layers;
-    tn_least_rows *least; /* a list */
-    tn_one_token *ones;   /* memory/laid_arrays.h: a list */
+    tn_least_rows *least;  /* a list */
+    tn_one_token *ones;    /* memory/laid_arrays.h: a list */
+    tn_place_memo *places; /* memory/placement.h; NULL: none yet */
 } tn_laid_programs;
 tn_status tn_laid_programs_begin(tn_laid_programs *programs, tn_arena *arena, tn_error *error);
 

@@ -1,12 +1,14 @@
 #include "memory/placement.h"
 
 #include "base/checked.h"
+#include "base/digest.h"
 #include "knapsack/allocation.h"
 #include "knapsack/branch.h"
 #include "layout/layout_problem.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 tn_place tn_place_as_built(const tn_mapped *memory, const tn_build *build) {
     bool activations = memory->store == TN_STORE_ACTIVATIONS;
@@ -24,7 +26,28 @@ static bool ultra_takes_less(const tn_blocks *bram, const tn_blocks *ultra,
     return has->uram > 0 && (double)ultra->uram * (double)has->bram18 < of_bram;
 }
 
-/* What tools take for a bank: LUTRAM while it is small, else what takes the least share of the device. */
+tn_status tn_bank_blocks(const tn_device *device, tn_memory_style style, uint64_t word_bits,
+                         uint64_t width_bits, uint64_t depth, tn_blocks *blocks, uint64_t *rows,
+                         tn_error *error) {
+    *rows = 1;
+    if (tn_device_is_generated(device))
+        return tn_memory_element_blocks(style, width_bits / word_bits, word_bits, depth, blocks, rows, error);
+    return tn_memory_blocks((tn_geometry)device->memory.geometry, style, width_bits, depth, false, blocks,
+                            error);
+}
+
+/* No more than that for any greater depth, or for banks that are together as wide. */
+static tn_status least_bank_blocks(const tn_device *device, tn_memory_style style, uint64_t word_bits,
+                                   uint64_t width_bits, uint64_t depth, tn_blocks *blocks, tn_error *error) {
+    if (tn_device_is_generated(device))
+        return tn_memory_element_least(style, width_bits / word_bits, word_bits, depth, blocks, error);
+    TN_TRY(tn_memory_blocks((tn_geometry)device->memory.geometry, style, width_bits, depth, false, blocks,
+                            error));
+    if (style == TN_STYLE_DISTRIBUTED) blocks->lutram = tn_memory_least_luts(width_bits, depth);
+    return TN_OK;
+}
+
+/* What tools take for a bank: LUTRAM while it is small, else what takes the least share of the device, by whole words. */
 static tn_status choose_style(const tn_device *device, uint64_t width_bits, uint64_t depth,
                               tn_memory_style *style, tn_error *error) {
     tn_geometry geometry = (tn_geometry)device->memory.geometry;
@@ -54,7 +77,7 @@ static double capacity_of(const tn_blocks *blocks) {
 
 /* One memory of one copy. */
 typedef struct {
-    uint64_t accesses, banks, width_bits, depth;
+    uint64_t accesses, banks, word_bits, width_bits, depth;
     uint64_t asked_bits, unpadded_depth; /* what the style is chosen by */
     bool of_bound;
 } shape;
@@ -71,6 +94,7 @@ static shape shape_of(const tn_mapped *memory, const tn_row *row, const tn_build
     shape form = {0};
     form.accesses = row ? row->elements : tn_mapped_accesses(memory, build);
     form.banks = row && split != TN_SPLIT_PARTITION ? row->banks : tn_split_banks(split, form.accesses);
+    form.word_bits = word_bits;
     form.width_bits = word_bits * (form.accesses / form.banks);
     form.depth = row ? row->depth : rows_of(memory, form.accesses);
     form.asked_bits =
@@ -89,11 +113,13 @@ static tn_array_split split_of(const shape *form) {
 static tn_status add_memories(const tn_device *device, const shape *form, uint64_t copies, uint64_t times,
                               tn_memory_style *style, tn_blocks *sum, tn_error *error) {
     tn_blocks blocks;
+    uint64_t rows, depth = form->depth * copies;
     TN_TRY(choose_style(device, form->asked_bits, form->unpadded_depth * copies, style, error));
-    TN_TRY(tn_memory_blocks((tn_geometry)device->memory.geometry, *style, form->width_bits,
-                            form->depth * copies, false, &blocks, error));
-    if (form->of_bound && *style == TN_STYLE_DISTRIBUTED)
-        blocks.lutram = tn_memory_least_luts(form->width_bits, form->depth * copies);
+    if (form->of_bound)
+        TN_TRY(least_bank_blocks(device, *style, form->word_bits, form->width_bits, depth, &blocks, error));
+    else
+        TN_TRY(
+            tn_bank_blocks(device, *style, form->word_bits, form->width_bits, depth, &blocks, &rows, error));
     add_blocks(sum, &blocks, form->banks * times);
     return TN_OK;
 }
@@ -150,6 +176,7 @@ typedef struct {
     const tn_place_options *options;
     const tn_placement_budget *within;
     tn_build build;
+    tn_place_memo *memo;
     tn_place_least *least;
     bool any_fits;  /* of the places that were looked at */
     double nearest; /* by how much the one that fits least badly is over, where none fits */
@@ -157,15 +184,51 @@ typedef struct {
     tn_error *error;
 } least_search;
 
-static tn_status price_at(const least_search *state, uint32_t memory, const tn_place *place, uint64_t banks,
-                          amounts *taken) {
-    tn_row row = state->rows[memory];
+/* All that the blocks of a memory follow from, where its split is `reshape`. */
+enum { PLACE_KEYS = 9, PLACES_KEPT = 2048 };
+struct tn_place_memo {
+    struct {
+        uint64_t key[PLACE_KEYS]; /* the first 0: nothing is kept */
+        amounts taken;
+    } kept[PLACES_KEPT];
+};
+
+tn_status tn_place_memo_new(tn_arena *arena, tn_place_memo **memo, tn_error *error) {
+    return TN_NEW(arena, 1, memo, error);
+}
+
+static tn_status price_row(const least_search *state, uint32_t memory, const tn_place *place,
+                           const tn_row *row, amounts *taken) {
     tn_placed placed;
-    row.banks = row.asked_banks = banks;
-    TN_TRY(tn_place_price(state->device, state->word_bits, &state->map->memory[memory], &row, &state->build,
+    TN_TRY(tn_place_price(state->device, state->word_bits, &state->map->memory[memory], row, &state->build,
                           place, &placed, state->error));
     *taken =
         (amounts){placed.blocks.bram18 + 2 * placed.blocks.bram36, placed.blocks.uram, placed.blocks.lutram};
+    return TN_OK;
+}
+
+static tn_status price_at(const least_search *state, uint32_t memory, const tn_place *place, uint64_t banks,
+                          amounts *taken) {
+    const tn_mapped *mapped = &state->map->memory[memory];
+    tn_row row = state->rows[memory];
+    row.banks = row.asked_banks = banks;
+    if (!state->memo) return price_row(state, memory, place, &row, taken);
+    const uint64_t key[PLACE_KEYS] = {(uint64_t)(uintptr_t)state->device,
+                                      row.elements,
+                                      row.depth,
+                                      row.unpadded_depth,
+                                      banks,
+                                      mapped->word_bits > 0 ? mapped->word_bits : state->word_bits,
+                                      tn_least(place->group, mapped->copies),
+                                      mapped->copies,
+                                      2 * (8 * state->build.read_ports + (uint64_t)place->style) +
+                                          (row.of_bound > 0)};
+    const size_t at = tn_hash_place(tn_hash_counts(key + 1, PLACE_KEYS - 1), PLACES_KEPT);
+    if (memcmp(state->memo->kept[at].key, key, sizeof key) != 0) {
+        TN_TRY(price_row(state, memory, place, &row, &state->memo->kept[at].taken));
+        memcpy(state->memo->kept[at].key, key, sizeof key);
+    }
+    *taken = state->memo->kept[at].taken;
     return TN_OK;
 }
 
@@ -393,13 +456,15 @@ static tn_status lower_searched(least_search *state) {
 
 tn_status tn_places_least(const tn_device *device, uint64_t word_bits, const tn_map *map, const tn_row *rows,
                           const tn_build *build, const tn_place_options *options,
-                          const tn_placement_budget *within, tn_place_least *least, tn_error *error) {
+                          const tn_placement_budget *within, tn_place_memo *memo, tn_place_least *least,
+                          tn_error *error) {
     least_search state = {.device = device,
                           .word_bits = word_bits,
                           .map = map,
                           .rows = rows,
                           .options = options,
                           .within = within,
+                          .memo = memo,
                           .build = *build,
                           .least = least,
                           .nearest = INFINITY,

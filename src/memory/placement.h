@@ -46,6 +46,13 @@ typedef struct tn_placed {
     double stored_bits, capacity_bits;           /* of the arrays; of the blocks (a LUT holds 64 bits) */
 } tn_placed;
 
+/* Blocks of one bank whose words are elements of `word_bits`; *rows: of blocks, one of which answers. Of generated hardware, which
+ * writes element by element, by the rules of geometry yosys (tn_memory_element_blocks); else as the device's geometry says, which
+ * has no multiplexers: one row. */
+tn_status tn_bank_blocks(const tn_device *device, tn_memory_style style, uint64_t word_bits,
+                         uint64_t width_bits, uint64_t depth, tn_blocks *blocks, uint64_t *rows,
+                         tn_error *error);
+
 /* `row` NULL: as if every word that an operation wants lay in one row, and no axis were padded. Style auto looks at
  * what no search decides, so that no layout changes it. `word_bits`: where the memory does not say. */
 tn_status tn_place_price(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
@@ -77,6 +84,10 @@ typedef struct tn_place_least {
     uint64_t bram18, uram, lutram, capacity_bits; /* each by itself: no one place need have them all */
 } tn_place_least;
 
+/* What single memories took at places before, in whatever step: few of them differ between steps. `memo` may be NULL. */
+typedef struct tn_place_memo tn_place_memo;
+tn_status tn_place_memo_new(tn_arena *arena, tn_place_memo **memo, tn_error *error);
+
 /* Of the places that take no more block RAM and UltraRAM than there is `within`; where none does, what is taken is over it, too.
  *
  * `rows`: of a bound (TN_LAID_BOUND), whose banks do not count. By the theorem of price/price.h a memory as built under a split
@@ -85,7 +96,8 @@ typedef struct tn_place_least {
  * memories of a store, so each combination is added up; what is searched is bounded by its Lagrangian. */
 tn_status tn_places_least(const tn_device *device, uint64_t word_bits, const tn_map *map, const tn_row *rows,
                           const tn_build *build, const tn_place_options *options,
-                          const tn_placement_budget *within, tn_place_least *least, tn_error *error);
+                          const tn_placement_budget *within, tn_place_memo *memo, tn_place_least *least,
+                          tn_error *error);
 
 typedef struct tn_placement {
     tn_place *place; /* [map->memories] */

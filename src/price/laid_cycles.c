@@ -95,7 +95,7 @@ static void layout_under(const laid_operation *timing, uint32_t array, const tn_
                          const tn_indices *y, tn_tensor_layout *layout) {
     const tn_shared_words *words = &timing->plan->laid->words[array].shared;
     const uint64_t one = 1, banks = one << words->bank_log;
-    uint64_t apart = words->apart;
+    uint64_t stride = 1;
     uint32_t features = words->feature_log;
     *layout = (tn_tensor_layout){.banks = banks, .axes = y->count};
     for (uint32_t k = y->count; k-- > 0;) {
@@ -104,10 +104,12 @@ static void layout_under(const laid_operation *timing, uint32_t array, const tn_
         layout->index[k] = y->index[k];
         layout->size[k] = size;
         layout->edge[k] = one << log;
-        layout->skew[k] = k == 0 ? 1 % banks : apart % banks;
+        layout->skew[k] = 1 % banks;
         if (k == 0) break;
+        const uint64_t count = ((size - 1) >> log) + 1;
+        tn_shared_axis(words, stride, count, &layout->skew[k], &layout->turn[k]);
         features -= log;
-        apart = apart * (((size - 1) >> log) + 1) % banks;
+        stride *= count;
     }
     if (timing->workload->step->array[array].elements * layout->size[0] ==
         program->tensor[timing->operation->program_step->out].elements)
@@ -194,8 +196,9 @@ static uint64_t block_cycles(const laid_operation *timing, uint32_t array, uint6
     if (laid->alone) return least_block_cycles(timing, array, rows, columns);
     const uint64_t count[] = {((rows - 1) >> words->shared.token_log) + 1,
                               ((columns - 1) >> words->shared.feature_log) + 1},
-                   skew[] = {1, words->shared.apart};
-    return tn_fullest_bank(count, skew, 2, UINT64_C(1) << words->shared.bank_log);
+                   skew[] = {1, words->shared.apart},
+                   turn[] = {0, words->shared.turn_log ? UINT64_C(1) << words->shared.turn_log : 0};
+    return tn_fullest_turned_bank(count, skew, turn, 2, UINT64_C(1) << words->shared.bank_log);
 }
 
 /* ---- attention ---- */
@@ -278,7 +281,8 @@ static tn_status lay_rows(laid_operation *timing) {
     const bool by_row = tn_moves_by_row(timing->workload->step, operation);
     const uint64_t features = operation->window ? tn_window_features(operation) : operation->columns,
                    moves = operation->rows * (operation->columns / features);
-    const bool routed = tn_operation_rows[operation->kind].shape == TN_SHAPE_ROUTED,
+    const bool routed = tn_operation_rows[operation->kind].shape == TN_SHAPE_ROUTED ||
+                        operation->kind == TN_OP_APPEND,
                adds =
                    by_row && (operation->kind == TN_OP_SCATTER ||
                               operation->kind == TN_OP_DISPATCH_GRADIENT || operation->kind == TN_OP_COMBINE);
@@ -321,7 +325,7 @@ static tn_status lay_update(laid_operation *timing) {
 static bool is_alike(const tn_laid_words *a, const tn_laid_words *b) {
     return a->is_matrix == b->is_matrix && a->shared.token_log == b->shared.token_log &&
            a->shared.feature_log == b->shared.feature_log && a->shared.bank_log == b->shared.bank_log &&
-           a->shared.apart == b->shared.apart;
+           a->shared.apart == b->shared.apart && a->shared.turn_log == b->shared.turn_log;
 }
 
 /* Whether the class holds what the operation takes; else it holds what that depends on. */
@@ -400,7 +404,8 @@ static tn_status lay_operation(laid_operation *timing) {
     if (operation->program_step) return lay_program_product(timing);
     if (tn_operation_is_update(operation)) return lay_update(timing);
     const tn_operation_shape shape = tn_operation_rows[operation->kind].shape;
-    return shape == TN_SHAPE_LOOKUP || shape == TN_SHAPE_SCATTER || shape == TN_SHAPE_ROUTED
+    return shape == TN_SHAPE_LOOKUP || shape == TN_SHAPE_SCATTER || shape == TN_SHAPE_ROUTED ||
+                   shape == TN_SHAPE_APPEND
                ? lay_rows(timing)
                : lay_class(timing);
 }

@@ -285,7 +285,7 @@ static tn_status check_whole(const tn_step *step, tn_error *error) {
                        what, name);
     }
     static const char *const said[OF_STEPS] = {
-        [SCHEDULE] = "mantissas that grow have no template; leave precision_schedule out",
+        [SCHEDULE] = "formats that change during a run have no template; leave precision_schedule out",
         [DEADLINE] = "a clock that follows the work has no template; leave the deadline (dvfs) out",
         [CELLS] = "cells that are refreshed have no template; leave memory out"};
     const uint32_t obstacle = whole_obstacle(step);

@@ -7,6 +7,7 @@
 #include "price/price.h"
 
 #include "base/checked.h"
+#include "price/operating_point.h"
 #include "price/price_parts.h"
 #include "price/workload_data.h"
 
@@ -87,8 +88,10 @@ tn_status tn_price_least_memories(const tn_workload *workload, const tn_plan *pl
     *price = (tn_memory_price){0};
     add_descriptors(workload, price);
     within.bram18 -= tn_least(descriptors, within.bram18);
+    tn_laid_programs *programs = workload->laid->programs;
+    if (!programs->places) TN_TRY(tn_place_memo_new(programs->layers.arena, &programs->places, error));
     TN_TRY(tn_places_least(workload->device, workload->word_bits, &plan->map, plan->laid->memory, build,
-                           places, &within, &least, error));
+                           places, &within, programs->places, &least, error));
     price->bram18 += least.bram18;
     price->uram += least.uram;
     price->lutram += least.lutram;
@@ -113,6 +116,7 @@ tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn
         price->uram += share->uram;
         price->lutram += share->lutram;
         price->selection_lut += share->selection_lut;
+        price->read_ff += share->read_ff;
         price->block_bits +=
             share->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS + share->uram * TN_MEMORY_CAPACITY_URAM_BITS;
         price->bits[memory->store][share->style] += share->stored_bits;
@@ -329,6 +333,7 @@ static tn_status recall_memories(tn_workload *workload, tn_plan *plan, const tn_
     sum->uram += part->uram;
     sum->lutram += part->lutram;
     sum->selection_lut += part->selection_lut;
+    sum->read_ff += part->read_ff;
     sum->block_bits += part->block_bits;
     for (int side = 0; side < TN_SIDES; side++) tn_port_add(&sum->port[side], &part->port[side]);
     for (int store = 0; store < TN_STORES; store++)
@@ -475,13 +480,19 @@ bool tn_price_has_bound(const tn_device *device, const tn_build *build) {
     return has_bound(device, build, &bounded);
 }
 
+/* *exact: there is none. */
+static tn_status find_bound(tn_workload *workload, const tn_build *build, bool *exact, tn_error *error) {
+    if (!workload->memo) TN_TRY(memo_make(workload->arena, &workload->memo, error));
+    *exact = !has_bound(workload->device, build, &workload->memo->bounded) ||
+             (build->schedule != TN_SCHEDULE_SEQUENTIAL && workload->retention_us > 0);
+    return TN_OK;
+}
+
 static tn_status price_bound(tn_workload *workload, const tn_build *build, const tn_place_options *places,
                              tn_laying laying, tn_price *price, bool *exact, tn_error *error) {
     tn_build bound = *build;
     TN_TRY(tn_build_check_together(build, error));
-    if (!workload->memo) TN_TRY(memo_make(workload->arena, &workload->memo, error));
-    *exact = !has_bound(workload->device, build, &workload->memo->bounded) ||
-             (build->schedule != TN_SCHEDULE_SEQUENTIAL && workload->step->retention_us > 0);
+    TN_TRY(find_bound(workload, build, exact, error));
     if (*exact) return price_build(workload, &bound, (tn_laying)build->layouts, NULL, price, error);
     bound.layouts = laying;
     return price_build(workload, &bound, TN_LAID_BOUND, places, price, error);
@@ -511,6 +522,27 @@ tn_status tn_price_places_bound(tn_workload *workload, const tn_build *build, co
                        error);
 }
 
+tn_status tn_price_bound_memories(tn_workload *workload, const tn_build *build, tn_price *price, bool *has,
+                                  tn_error *error) {
+    tn_build bound = tn_build_effective(build);
+    tn_memory_price memories;
+    tn_plan *plan;
+    bool exact;
+    *price = (tn_price){0};
+    TN_TRY(find_bound(workload, build, &exact, error));
+    *has = !exact;
+    if (exact) return TN_OK;
+    bound.layouts = TN_LAID_BOUND;
+    TN_TRY(tn_workload_built(workload, &bound, &workload, error));
+    if (!workload->memo) TN_TRY(memo_make(workload->arena, &workload->memo, error));
+    TN_TRY(tn_workload_plan(workload, &bound, &plan, error));
+    TN_TRY(price_memories(workload, plan, &bound, NULL, NULL, &memories, error)); /* no bound asks for work */
+    price->used.bram18 = memories.bram18;
+    price->used.uram = memories.uram;
+    price->on_chip_bytes = memories.block_bits / 8;
+    return TN_OK;
+}
+
 /* Words moved are charged by style, in the proportion of what the styles store. */
 static void spread_accesses(const double *stored_bits, double bits, double *by_style) {
     double stored = 0;
@@ -520,18 +552,10 @@ static void spread_accesses(const double *stored_bits, double bits, double *by_s
         by_style[style] += bits * stored_bits[style] / stored;
 }
 
-/* By which share the voltage falls with the clock, where a step has time until a deadline. */
-static double lowered_by(const tn_step *step, const tn_device *device, const tn_price *price) {
-    double volts = device->energy.voltage_V.value;
-    if (step->deadline_us <= 0 || volts <= 0) return 0;
-    double share = (double)price->cycles_per_step / (price->seconds_per_step * device->clock_MHz * 1e6);
-    double least = step->least_V < volts ? step->least_V / volts : 1;
-    return 1 - fmax(share, least);
-}
-
 static void sum_activity(const tn_workload *workload, const tn_plan *plan, const tn_work_price *work,
                          const tn_memory_price *memories, const tn_resources *kernels,
-                         const tn_resources *routing, const tn_price *price, tn_activity *activity) {
+                         const tn_resources *routing, const tn_operating_point *point, const tn_price *price,
+                         tn_activity *activity) {
     const tn_device *device = workload->device;
     double cycles = (double)price->cycles_per_step;
     const tn_resources blocks = {.lut = memories->lutram, .bram18 = memories->bram18, .uram = memories->uram};
@@ -548,7 +572,8 @@ static void sum_activity(const tn_workload *workload, const tn_plan *plan, const
         spread_accesses(memories->bits[store], work->words[store] * (double)workload->word_bits,
                         activity->access_bits);
     activity->refresh_pJ = work->refresh_pJ;
-    activity->lowered = lowered_by(workload->step, device, price);
+    activity->lowered = point->lowered;
+    activity->lowered_squared = point->lowered_squared;
     if (!plan->off_chip) return;
     const tn_external_memory *external = device->external.item;
     activity->off_chip_pJ = 8.0 * (double)plan->off_chip_bytes_per_step * external->pJ_per_bit +
@@ -571,12 +596,12 @@ void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_bui
     if (!activity) activity = &own;
     const tn_resources kernels = tn_workload_kernels(workload, build, work);
     *price = (tn_price){.cycles_per_step = work->cycles_per_step, .used = kernels};
-    price->seconds_per_step = (double)price->cycles_per_step / (workload->device->clock_MHz * 1e6);
-    if (price->seconds_per_step < 1e-6 * workload->step->deadline_us)
-        price->seconds_per_step = 1e-6 * workload->step->deadline_us;
+    const tn_operating_point point = tn_operating_point_of(workload->step, workload->device, work);
+    price->seconds_per_step = point.seconds;
     tn_resources routing = tn_workload_routing(workload, build, memories->port);
     const tn_resources controller = tn_plan_controller(plan, workload->device);
     routing.lut += memories->selection_lut;
+    routing.ff += memories->read_ff;
     tn_resources_add(&price->used, &routing, 1);
     tn_resources_add(&price->used, &controller, 1);
     price->on_chip_bytes = (price->used.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
@@ -587,7 +612,7 @@ void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_bui
     price->used.uram += memories->uram;
     price->off_chip_bytes = plan->off_chip_bytes;
     price->off_chip_bytes_per_step = plan->off_chip_bytes_per_step;
-    sum_activity(workload, plan, work, memories, &kernels, &routing, price, activity);
+    sum_activity(workload, plan, work, memories, &kernels, &routing, &point, price, activity);
     tn_energy_of(workload->device, activity, joules);
     price->static_joules_per_step = joules[TN_ENERGY_STATIC];
     for (int part = 0; part < TN_ENERGY_PARTS; part++) price->joules_per_step += joules[part];

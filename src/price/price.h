@@ -64,7 +64,7 @@ tn_status tn_price_step(tn_workload *workload, const tn_build *build, tn_price *
  *   cycles of a kind of kernels, dealt out evenly, or the longest chain.
  *   Memories: rows have the same elements, the bound's are no deeper and in no more banks. In geometry hls the blocks of a style
  *   are a whole number of blocks times a whole number of rows, the least of the shapes, and grow with both; LUTRAM is told of
- *   the shape of the least LUTs (tn_memory_least_luts). A staging memory's rows are as wide as those of what it holds on chip, which
+ *   the shape of the least LUTs (tn_memory_least_luts), as are all memories of generated hardware (tn_memory_element_least). A staging memory's rows are as wide as those of what it holds on chip, which
  *   no layout changes (memory/staged.h); pieces of padded arrays take no fewer of them. Styles are chosen by what no layout changes. Multiplexers grow with
  *   banks.
  *   Energy: static power grows with seconds. An operation's longer work adds its kernel's busy energy and takes away the idle
@@ -89,6 +89,11 @@ tn_status tn_price_work_bound(tn_workload *workload, const tn_build *build, tn_p
  * take no more; one that takes more may cost less than they say, or is rejected by them. */
 tn_status tn_price_places_bound(tn_workload *workload, const tn_build *build, const tn_place_options *places,
                                 bool closely, tn_price *price, bool *exact, tn_error *error);
+
+/* Of the bound of one build the memories alone, which take a small part of its time: block RAM, UltraRAM and their capacity in
+ * *price, the rest 0; *has: there is such a bound. */
+tn_status tn_price_bound_memories(tn_workload *workload, const tn_build *build, tn_price *price, bool *has,
+                                  tn_error *error);
 
 /* Whether such bounds are less work than the price; not where cells are refreshed while operations overlap, either. */
 bool tn_price_has_bound(const tn_device *device, const tn_build *build);

@@ -232,7 +232,8 @@ tn_status tn_outside_result(const tn_result *result, uint64_t id, tn_arena *aren
     tn_status status = tn_evaluate_design(evaluator, id, &evaluation, error);
     if (status == TN_OK) status = tn_evaluator_design(evaluator, arena, &design, error);
     if (status == TN_OK)
-        status = tn_outside_find(tn_space_of(result->space, id), &design, arena, outside, error);
+        status =
+            tn_outside_find(tn_space_of(result->space, id), &design, TN_OUTSIDE_SPACE, arena, outside, error);
     tn_evaluator_free(evaluator);
     return status;
 }

@@ -54,6 +54,7 @@ typedef struct {
 
 typedef struct {
     const tn_space *space;
+    bool free; /* TN_OUTSIDE_FREE */
     tn_limits limits;
     tn_priced given;
     candidate own;
@@ -256,20 +257,26 @@ static tn_status attempt(search *state, const setting *a, const setting *b) {
     }
     if (status != TN_OK || !(ratio <= 1)) return TN_OK;
     compare(state, &entry);
-    const bool tells = entry.best <= -(entry.told.dominates ? NOTICEABLE_FREE : NOTICEABLE);
+    const bool tells = state->free ? entry.told.dominates
+                                   : entry.best <= -(entry.told.dominates ? NOTICEABLE_FREE : NOTICEABLE);
     return tells ? keep(state, a, b, &entry) : TN_OK;
 }
 
 static tn_status attempt_all(search *state) {
     for (size_t i = 0; i < state->settings; i++) {
         const setting *one = &state->setting[i];
+        if (state->free) {
+            if (one->effect != TN_EFFECT_VALUES) TN_TRY(attempt(state, one, NULL));
+            continue;
+        }
         if (one->in_space || (one->varied && one->effect != TN_EFFECT_NOTHING && !one->paired)) continue;
         TN_TRY(attempt(state, one, NULL));
     }
     for (size_t i = 0; i < state->settings; i++)
         for (size_t k = i + 1; k < state->settings; k++) {
             const setting *a = &state->setting[i], *b = &state->setting[k];
-            if (!a->paired || !b->paired || strcmp(a->key, b->key) == 0 || (a->in_space && b->in_space))
+            if (!a->paired || !b->paired || strcmp(a->key, b->key) == 0 ||
+                (a->in_space && b->in_space && !state->free))
                 continue;
             TN_TRY(attempt(state, a, b));
         }
@@ -331,10 +338,11 @@ static tn_status find(search *state, const tn_design *design) {
     return tell(state);
 }
 
-tn_status tn_outside_find(const tn_space *space, const tn_design *design, tn_arena *arena,
-                          tn_outside *outside, tn_error *error) {
+tn_status tn_outside_find(const tn_space *space, const tn_design *design, tn_outside_what what,
+                          tn_arena *arena, tn_outside *outside, tn_error *error) {
     *outside = (tn_outside){0};
     search state = {.space = space,
+                    .free = what == TN_OUTSIDE_FREE,
                     .limits = {.budget = &space->budget, .space = space},
                     .arena = arena,
                     .out = outside,

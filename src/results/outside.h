@@ -47,9 +47,16 @@ typedef struct tn_outside {
 
 enum { TN_OUTSIDE_MOST = 24 };
 
+/* What of it is tried. */
+typedef enum tn_outside_what {
+    TN_OUTSIDE_SPACE, /* what the space left out */
+    TN_OUTSIDE_FREE /* whether it is beaten by itself: all values of keys that change no computed value, or the order of sums
+                         alone, in the space or not, and pairs of the four; any gain counts, and only those that dominate */
+} tn_outside_what;
+
 /* Of a design of the space (a variant of it, tn_space_of). Changes are those that make an objective at least 5 % better, or 1 %
  * where they dominate; at most TN_OUTSIDE_MOST. Lives in `arena`. */
-tn_status tn_outside_find(const tn_space *space, const tn_design *design, tn_arena *arena,
-                          tn_outside *outside, tn_error *error);
+tn_status tn_outside_find(const tn_space *space, const tn_design *design, tn_outside_what what,
+                          tn_arena *arena, tn_outside *outside, tn_error *error);
 
 #endif

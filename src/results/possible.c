@@ -1,6 +1,8 @@
 #include "results/possible.h"
 
 #include "base/interrupt.h"
+#include "front/archive.h"
+#include "front/knee.h"
 #include "results/settled.h"
 #include "search/evaluator.h"
 
@@ -16,6 +18,7 @@ enum { DRAWS = TN_SETTLED_DRAWS, COMBINATIONS_MOST = 20000, CANDIDATES_MOST = 40
 typedef struct {
     tn_possible found;
     double value[TN_OBJECTIVES_MOST]; /* to minimise; accuracy's is not asked */
+    double order;                     /* one of them */
     size_t combination;
     bool feasible;
 } candidate;
@@ -165,7 +168,14 @@ static bool surely_dominated(const study *s, const double *value, size_t combina
     return false;
 }
 
-static tn_status evaluate(study *s, tn_evaluator *evaluator, candidate *entry, tn_error *error) {
+/* Designs of one combination that fit: what they refuse is on no front of any draw, and of what else is no dearer than it
+ * they are, too. */
+typedef struct {
+    size_t combination;
+    tn_archive designs;
+} alike;
+
+static tn_status evaluate(study *s, tn_evaluator *evaluator, alike *own, candidate *entry, tn_error *error) {
     tn_point point;
     uint64_t outer, inner;
     uint32_t cause;
@@ -181,17 +191,28 @@ static tn_status evaluate(study *s, tn_evaluator *evaluator, candidate *entry, t
             TN_TRY(tn_evaluate(evaluator, outer, inner, &entry->found.evaluation, &cause, error));
         if (cause != TN_CAUSE_NONE) return TN_OK;
         tn_space_point(s->space, &entry->found.evaluation, entry->found.id, &point);
+        if (tn_archive_refuses(&own->designs, &point)) return TN_OK;
         if (surely_dominated(s, point.value, entry->combination)) return TN_OK;
     }
     memcpy(entry->value, point.value, sizeof entry->value);
     entry->feasible = true;
-    return TN_OK;
+    return tn_archive_offer(&own->designs, &point, error);
+}
+
+/* Those of a combination come one behind the other, where its choices are the first of the space. */
+static tn_status evaluate_next(study *s, tn_evaluator *evaluator, alike *own, candidate *entry,
+                               tn_error *error) {
+    if (own->combination != entry->combination) tn_archive_clear(&own->designs);
+    own->combination = entry->combination;
+    return evaluate(s, evaluator, own, entry, error);
 }
 
 static void evaluate_some(study *s) {
-    enum { AT_ONCE = 64 }; /* neighbours share an outer combination */
+    enum { AT_ONCE = 256 }; /* neighbours share an outer combination */
     tn_evaluator *evaluator;
     tn_error error = {0};
+    alike own = {.combination = SIZE_MAX};
+    tn_archive_begin(&own.designs, s->space->objectives);
     tn_status status = tn_evaluator_new(s->space, &evaluator, &error);
     while (status == TN_OK) {
         size_t start;
@@ -202,13 +223,14 @@ static void evaluate_some(study *s) {
         }
         if (start >= s->count) break;
         for (size_t i = start; status == TN_OK && i < start + AT_ONCE && i < s->count; i++)
-            status = evaluate(s, evaluator, &s->item[i], &error);
+            status = evaluate_next(s, evaluator, &own, &s->item[i], &error);
     }
 #pragma omp critical(tenfold_possible)
     if (status != TN_OK && s->status == TN_OK) {
         s->status = status;
         s->error = error;
     }
+    tn_archive_free(&own.designs);
     tn_evaluator_free(evaluator);
 }
 
@@ -237,21 +259,62 @@ static bool dominates_its_like(const study *s, const candidate *a, const candida
            (!no_dearer(s, b->value, a->value) || a->found.id < b->found.id);
 }
 
-/* The share of the draws in which none of those that are no dearer is as accurate. `rival` is room for combinations. */
-static void find_probability(const study *s, candidate *entry, bool *is_rival, size_t *rival) {
-    size_t rivals = 0, free_draws = 0;
-    memset(is_rival, 0, s->combinations * sizeof *is_rival);
-    entry->found.probability = 0;
+/* Those of each combination that none of its like dominates: whatever is no dearer than a design, one of these is. */
+typedef struct {
+    size_t count;
+    const candidate **item; /* by value of the first objective that is not accuracy, rising */
+} contenders;
+
+static int by_combination(const void *a, const void *b) {
+    const candidate *x = *(const candidate *const *)a, *y = *(const candidate *const *)b;
+    if (x->combination != y->combination) return x->combination < y->combination ? -1 : 1;
+    return tn_value_order(x->order, x->found.id, y->order, y->found.id);
+}
+
+/* Into list[combinations], and *order, which they lie in. Candidates that are dominated get a probability of 0. */
+static tn_status list_contenders(study *s, int threads, contenders *list, tn_error *error) {
+    const candidate **order;
+    bool *beaten;
+    const size_t first = s->accuracy == 0 && s->space->objectives > 1 ? 1 : 0;
+    TN_TRY(TN_NEW(s->arena, s->count, &order, error));
+    TN_TRY(TN_NEW(s->arena, s->count, &beaten, error));
     for (size_t i = 0; i < s->count; i++) {
-        const candidate *other = &s->item[i];
-        if (other == entry || !no_dearer(s, other->value, entry->value)) continue;
-        if (other->combination == entry->combination) {
-            if (dominates_its_like(s, other, entry)) return;
-        } else if (!is_rival[other->combination]) {
-            is_rival[other->combination] = true;
-            rival[rivals++] = other->combination;
-        }
+        s->item[i].order = s->item[i].value[first];
+        s->item[i].found.probability = 0;
+        order[i] = &s->item[i];
     }
+    qsort(order, s->count, sizeof *order, by_combination);
+    for (size_t i = 0; i < s->count; i++) {
+        contenders *own = &list[order[i]->combination];
+        if (own->count++ == 0) own->item = order + i;
+    }
+#pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
+    for (size_t i = 0; i < s->count; i++) {
+        const contenders *own = &list[order[i]->combination];
+        for (size_t k = 0; k < own->count && own->item[k]->order <= order[i]->order && !beaten[i]; k++)
+            beaten[i] = own->item[k] != order[i] && dominates_its_like(s, own->item[k], order[i]);
+    }
+    for (size_t c = 0; c < s->combinations; c++) {
+        const size_t begin = list[c].count ? (size_t)(list[c].item - order) : 0;
+        size_t kept = 0;
+        for (size_t i = 0; i < list[c].count; i++)
+            if (!beaten[begin + i]) order[begin + kept++] = order[begin + i];
+        list[c].count = kept;
+    }
+    return TN_OK;
+}
+
+static bool has_no_dearer(const study *s, const contenders *list, const candidate *entry) {
+    for (size_t i = 0; i < list->count && list->item[i]->order <= entry->order; i++)
+        if (no_dearer(s, list->item[i]->value, entry->value)) return true;
+    return false;
+}
+
+/* The share of the draws in which none of those that are no dearer is as accurate. `rival` is room for combinations. */
+static double share_of_draws(const study *s, const contenders *list, const candidate *entry, size_t *rival) {
+    size_t rivals = 0, free_draws = 0;
+    for (size_t c = 0; c < s->combinations; c++)
+        if (c != entry->combination && has_no_dearer(s, &list[c], entry)) rival[rivals++] = c;
     const double *own = s->drawn + entry->combination * DRAWS;
     for (size_t k = 0; k < DRAWS; k++) {
         size_t r = 0;
@@ -263,19 +326,22 @@ static void find_probability(const study *s, candidate *entry, bool *is_rival, s
             rival[0] = best;
         }
     }
-    entry->found.probability = (double)free_draws / DRAWS;
+    return (double)free_draws / DRAWS;
 }
 
 static tn_status find_probabilities(study *s, int threads, tn_error *error) {
-    bool *is_rival;
+    contenders *list;
     size_t *rival;
-    TN_TRY(TN_NEW(s->arena, (size_t)threads * s->combinations, &is_rival, error));
+    TN_TRY(TN_NEW(s->arena, s->combinations, &list, error));
     TN_TRY(TN_NEW(s->arena, (size_t)threads * s->combinations, &rival, error));
-#pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
-    for (size_t i = 0; i < s->count; i++) {
-        size_t own = (size_t)omp_get_thread_num() * s->combinations;
-        find_probability(s, &s->item[i], is_rival + own, rival + own);
-    }
+    TN_TRY(list_contenders(s, threads, list, error));
+#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
+    for (size_t c = 0; c < s->combinations; c++)
+        for (size_t i = 0; i < list[c].count; i++) {
+            candidate *entry = &s->item[list[c].item[i] - s->item];
+            entry->found.probability =
+                share_of_draws(s, list, entry, rival + (size_t)omp_get_thread_num() * s->combinations);
+        }
     return TN_OK;
 }
 

@@ -51,6 +51,21 @@ static double factor_of(const tn_space *space, const tn_evaluation *evaluation, 
     return tn_budget_ratio(&evaluation->price.used, &space->budget);
 }
 
+/* By what it lacks most: a constraint counts where it is broken by more than a resource is short. */
+static tn_miss miss_of(const tn_space *space, uint64_t id, const tn_evaluation *evaluation, uint32_t cause) {
+    tn_miss miss = {id, cause, factor_of(space, evaluation, cause)};
+    for (uint32_t i = 0; i < space->constraints && cause < TN_CAUSE_CONSTRAINT; i++) {
+        const tn_constraint *constraint = &space->constraint[i];
+        if (constraint->expression || isnan(constraint->quantity->get(evaluation))) continue;
+        if (constraint->quantity->get(evaluation) >= constraint->least &&
+            constraint->quantity->get(evaluation) <= constraint->most)
+            continue;
+        const double factor = constraint_factor(constraint, evaluation);
+        if (factor > miss.factor) miss = (tn_miss){id, TN_CAUSE_CONSTRAINT + i, factor};
+    }
+    return miss;
+}
+
 static void offer(tn_misses *misses, tn_miss next) {
     size_t index = 0;
     while (index < misses->count && misses->miss[index].cause != next.cause) index++;
@@ -63,6 +78,9 @@ static int by_factor(const void *a, const void *b) {
     return tn_value_order(x->factor, x->id, y->factor, y->id);
 }
 
+/* Combinations of the model's choices that are looked at, where there are so many: however many builds there are. */
+enum { STEPS_LEAST = 64 };
+
 /* Evenly over the builds, where there are more than are to be looked at. */
 static tn_status look_at(const tn_space *space, tn_evaluator *evaluator, uint64_t outer, uint64_t most,
                          tn_misses *misses, tn_error *error) {
@@ -74,8 +92,8 @@ static tn_status look_at(const tn_space *space, tn_evaluator *evaluator, uint64_
         TN_TRY(tn_evaluate_bound(evaluator, outer, inner, &evaluation, &cause, &exact, error));
         misses->evaluated++;
         if (cause < TN_CAUSE_RESOURCE) continue; /* feasible, or without a price */
-        uint64_t id = tn_space_id(space, outer, inner);
-        offer(misses, (tn_miss){id, cause, factor_of(tn_space_of(space, id), &evaluation, cause)});
+        const uint64_t id = tn_space_id(space, outer, inner);
+        offer(misses, miss_of(tn_space_of(space, id), id, &evaluation, cause));
     }
     return TN_OK;
 }
@@ -85,14 +103,15 @@ tn_status tn_misses_find(const tn_space *space, uint64_t most, tn_misses *misses
     *misses = (tn_misses){0};
     if (space->choices.is_vast) return TN_OK; /* no design has a number to begin with */
     uint64_t outers = most / space->inner_count;
-    if (outers == 0) outers = 1;
+    if (outers < STEPS_LEAST) outers = STEPS_LEAST;
     if (outers > space->outer_count) outers = space->outer_count;
+    const uint64_t builds = (most - 1) / outers + 1; /* of each */
     TN_TRY(tn_evaluator_new(space, &evaluator, error));
     tn_status status = TN_OK;
     for (uint64_t i = 0; status == TN_OK && i < outers && !tn_interrupted(); i++) {
         /* Evenly over all; the product fits, as outers <= most. */
         uint64_t outer = (uint64_t)((double)i * ((double)space->outer_count / (double)outers));
-        status = look_at(space, evaluator, outer, most, misses, error);
+        status = look_at(space, evaluator, outer, builds, misses, error);
     }
     tn_evaluator_free(evaluator);
     qsort(misses->miss, misses->count, sizeof *misses->miss, by_factor);

@@ -10,6 +10,7 @@
 #include "results/possible.h"
 #include "results/recommendation.h"
 #include "results/result_inputs.h"
+#include "results/shortage.h"
 #include "results/sweep_db.h"
 #include "results/sweep_plan.h"
 #include "search/evaluator.h"
@@ -445,10 +446,28 @@ static void put_counts(const tn_summary *summary, tn_json *json) {
         tn_json_null(json);
 }
 
+static void put_shortage(const tn_shortage *shortage, tn_json *json) {
+    tn_json_key(json, "shortage");
+    if (!shortage || !shortage->cause) {
+        tn_json_null(json);
+        return;
+    }
+    tn_json_object(json);
+    tn_json_put_text(json, "cause", shortage->cause);
+    tn_json_put_text(json, "key", shortage->key);
+    tn_json_put_count(json, "design", shortage->design);
+    tn_json_put_real(json, "factor", shortage->factor);
+    tn_json_put_text(json, "change", shortage->change);
+    tn_json_put_text(json, "was", shortage->was);
+    tn_json_put_real(json, "changed_factor", shortage->changed_factor);
+    tn_json_end(json);
+}
+
 void tn_summary_keys(const tn_summary *summary, tn_json *json) {
     put_counts(summary, json);
     tn_json_put_real(json, "seconds", summary->seconds);
     tn_json_put_real(json, "designs_per_second", summary->designs_per_second);
+    put_shortage(summary->shortage, json);
 }
 
 /* Who asked for it, and when (of SOURCE_DATE_EPOCH where that is set, so that a file can be made again byte by byte). */

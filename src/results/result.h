@@ -64,6 +64,8 @@ typedef struct tn_summary {
     size_t objectives;
     const tn_quantity *objective[TN_OBJECTIVES_MOST];
     double factor[TN_OBJECTIVES_MOST]; /* where certified, one for each objective */
+    const struct tn_shortage
+        *shortage; /* why nothing fits (results/shortage.h); NULL: something does, or nobody asked */
 } tn_summary;
 
 /* Sweeps into the folder, which no other process may write in meanwhile, and writes its files. Method auto enumerates

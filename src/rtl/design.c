@@ -58,7 +58,8 @@ static bool same_layout(const tn_bank_layout *a, const tn_bank_layout *b) {
     bool same = a->axes == b->axes && a->forms == b->forms &&
                 memcmp(a->dims, b->dims, a->axes * sizeof *a->dims) == 0 &&
                 memcmp(a->word, b->word, a->axes * sizeof *a->word) == 0 &&
-                memcmp(a->divide, b->divide, a->axes * sizeof *a->divide) == 0;
+                memcmp(a->divide, b->divide, a->axes * sizeof *a->divide) == 0 &&
+                memcmp(a->turn, b->turn, a->axes * sizeof *a->turn) == 0;
     for (uint32_t k = 0; same && k < a->forms; k++)
         same =
             a->banks[k] == b->banks[k] && memcmp(a->skew[k], b->skew[k], a->axes * sizeof *a->skew[k]) == 0;

@@ -153,6 +153,8 @@ COUNTER(period)
 COUNTER(stride)
 COUNTER(turn_period)
 COUNTER(turn)
+COUNTER(further_period)
+COUNTER(further)
 COUNTER(inside)
 COUNTER(shift)
 
@@ -265,6 +267,8 @@ static void list_fields(const tn_rtl_engine *e, field *list) {
         {"TILE_STRIDE", e->address_bits, tile * e->tile_ports, tile_stride},
         {"TILE_TURN_PERIOD", COUNTER_BITS, tile * e->tile_ports, tile_turn_period},
         {"TILE_TURN", e->rotate_bits, tile * e->tile_ports, tile_turn},
+        {"TILE_FURTHER_PERIOD", COUNTER_BITS, tile * e->tile_ports, tile_further_period},
+        {"TILE_FURTHER", 1, tile * e->tile_ports, tile_further},
         {"TILE_INSIDE", COUNTER_BITS, tile * e->tile_ports, tile_inside},
         {"TILE_SHIFT", COUNTER_BITS, tile * e->tile_ports, tile_shift},
         {"GROUP_COUNT", e->count_bits, group, group_count},
@@ -272,6 +276,8 @@ static void list_fields(const tn_rtl_engine *e, field *list) {
         {"GROUP_STRIDE", e->address_bits, group * e->group_ports, group_stride},
         {"GROUP_TURN_PERIOD", COUNTER_BITS, group * e->group_ports, group_turn_period},
         {"GROUP_TURN", e->rotate_bits, group * e->group_ports, group_turn},
+        {"GROUP_FURTHER_PERIOD", COUNTER_BITS, group * e->group_ports, group_further_period},
+        {"GROUP_FURTHER", 1, group * e->group_ports, group_further},
         {"GROUP_INSIDE", COUNTER_BITS, group * e->group_ports, group_inside},
         {"GROUP_SHIFT", COUNTER_BITS, group * e->group_ports, group_shift},
         {"PASS", e->pass_bits, passes, pass_number},
@@ -554,11 +560,10 @@ void tn_rtl_engine_header(const tn_rtl_engine *engine, const tn_rtl_columns *col
     put_number(out, "TILE_LEVELS", engine->tile_levels);
     put_number(out, "GROUP_LEVELS", engine->group_levels);
     put_number(out, "OPERATIONS", design->operations);
-    bool block = tn_rtl_program_style(engine) == TN_STYLE_BLOCK;
-    tn_buffer_format(out,
-                     "`ifdef YOSYS\nlocalparam PROGRAM_STYLE = \"%s\";\n`else\nlocalparam PROGRAM_STYLE = "
-                     "\"%s\";\n`endif\n",
-                     block ? "block" : "logic", block ? "block" : "distributed");
+    /* Tools name a table of LUTs each in its own way; price/engine_logic.h says why it is one. */
+    tn_buffer_text(out,
+                   "`ifdef YOSYS\nlocalparam PROGRAM_STYLE = \"logic\";\n`else\nlocalparam PROGRAM_STYLE = "
+                   "\"distributed\";\n`endif\n");
     const float rate = (float)design->rate;
     uint32_t rate_bits;
     memcpy(&rate_bits, &rate, sizeof rate_bits);

@@ -2,11 +2,6 @@
 
 #include "base/checked.h"
 
-tn_memory_style tn_rtl_program_style(const tn_rtl_engine *engine) {
-    enum { LOGIC_MOST = 64 }; /* a LUT holds 64 bits */
-    return engine->design->operations < LOGIC_MOST ? TN_STYLE_DISTRIBUTED : TN_STYLE_BLOCK;
-}
-
 uint64_t tn_rtl_port_lanes(const tn_rtl_engine *engine, tn_rtl_port port) {
     const tn_rtl_design *design = engine->design;
     const uint64_t lanes[] = {design->rows * design->terms, design->terms * design->columns,

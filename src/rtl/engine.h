@@ -108,7 +108,4 @@ void tn_rtl_host_spaces(tn_buffer *out);
 /* Elements (of the result: lanes) that the port's lane (element) `output` is ever taken from. */
 uint64_t tn_rtl_port_sources(const tn_rtl_engine *engine, tn_rtl_port port, uint64_t output);
 
-/* The program's memory: in block RAM where it is deep enough to be worth it. */
-tn_memory_style tn_rtl_program_style(const tn_rtl_engine *engine);
-
 #endif

@@ -37,7 +37,7 @@ static tn_status make_program(tn_rtl_step_run *run) {
                                    .rate = r->rate,
                                    .epsilon = r->settings->layer_norm_epsilon,
                                    .layer = run->layer};
-    for (int kind = 0; kind < TN_OPERATORS; kind++) {
+    for (int kind = 0; kind < TN_DRAW; kind++) {
         const tn_operator_row *row;
         TN_TRY(tn_device_operator(r->device, &tn_fp32, (tn_operator)kind, &row, run->error));
         options.latencies.cycles[kind] = row->stages;

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "device/device_data.h"
 #include "memory/memory_share.h"
+#include "price/engine_logic.h"
 #include "rtl/place.h"
 
 #include <string.h>
@@ -290,31 +291,21 @@ static void odometer(const counter *tally, uint64_t levels, uint64_t operands, b
     logic(tally, levels * operands * (share + e->inside_bits + e->count_bits)); /* sums, wraps, places */
 }
 
-/* A register for each bit that is stored, and its table; a block holds both. */
-static tn_status program(const counter *tally) {
-    const tn_rtl_engine *e = tally->engine;
-    tn_blocks blocks;
-    if (tn_rtl_program_style(e) == TN_STYLE_BLOCK) {
-        TN_TRY(tn_memory_blocks(TN_GEOMETRY_YOSYS, TN_STYLE_BLOCK, tally->columns,
-                                (uint64_t)tally->design->operations + 1, false, &blocks, tally->error));
-        tally->sum->bram18 += blocks.bram18 + 2 * blocks.bram36;
-        return TN_OK;
-    }
+/* A register for each bit that is stored, and its table. */
+static void program(const counter *tally) {
     registers(tally, tally->columns);
-    logic(tally, tally->columns);
-    return TN_OK;
+    logic(tally, tn_program_lut((uint64_t)tally->design->operations + 1, tally->columns));
 }
 
-static tn_status control(const counter *tally) {
+static void control(const counter *tally) {
     const tn_rtl_engine *e = tally->engine;
-    TN_TRY(program(tally));
+    program(tally);
     odometer(tally, e->tile_levels, e->tile_ports, true);
     odometer(tally, e->group_levels, e->group_ports, false);
     registers(tally, 2 * e->tile_bits + (e->circuits ? 2 : 1) * e->phase_bits + e->program_bits + 6);
     logic(tally, 6 * e->tile_bits + 8 * e->phase_bits + 4 * e->program_bits);
     flags(tally, 2, 4);
     delay(tally, e->slot_bits + 2, 4);
-    return TN_OK;
 }
 
 tn_status tn_rtl_resources_count(const tn_rtl_engine *engine, const tn_device *device,
@@ -344,5 +335,6 @@ tn_status tn_rtl_resources_count(const tn_rtl_engine *engine, const tn_device *d
     write_port(&tally);
     TN_TRY(write_back(&tally));
     TN_TRY(samples(&tally));
-    return control(&tally);
+    control(&tally);
+    return TN_OK;
 }

@@ -47,7 +47,7 @@ static void lay_matrix(const storage *kept, const view *window, tn_bank_layout *
     const tn_shared_words *words = &kept->words;
     const uint64_t one = 1, banks = one << words->bank_log;
     uint32_t features = words->feature_log, shared = words->divide_log;
-    uint64_t apart = words->apart;
+    uint64_t stride = 1;
     layout->banks[0] = banks;
     for (uint32_t k = window->axes; k-- > 0;) {
         uint32_t log = 0, divide_log = 0;
@@ -56,8 +56,8 @@ static void lay_matrix(const storage *kept, const view *window, tn_bank_layout *
             log = take_log(window->dims[k], last, &features);
             const uint64_t along = ((window->dims[k] - 1) >> log) + 1;
             divide_log = take_log(along, last, &shared);
-            layout->skew[0][k] = apart % banks;
-            apart = apart * along % banks;
+            tn_shared_axis(words, stride, along, &layout->skew[0][k], &layout->turn[k]);
+            stride *= along;
         } else if (k + 1 == window->features) {
             log = words->token_log;
             divide_log = words->bank_log - words->divide_log;
@@ -80,6 +80,7 @@ static void lay(const maker *builder, const view *window, tn_bank_layout *layout
     memcpy(layout->divide, kept->own.divide, sizeof layout->divide);
     memcpy(layout->word, kept->own.word, sizeof layout->word);
     memcpy(layout->skew, kept->own.skew, sizeof layout->skew);
+    memcpy(layout->turn, kept->own.turn, sizeof layout->turn);
 }
 
 static tn_status add_array(maker *builder, const view *window, uint32_t view_of, uint32_t *array) {

@@ -1,6 +1,7 @@
 #include "search/chunk_search.h"
 
 #include "base/memory.h"
+#include "search/kernel_floor.h"
 #include "search/outer_step.h"
 #include "search/places.h"
 
@@ -18,6 +19,7 @@ tn_status tn_chunk_search_begin(const tn_space *space, bool counts, tn_chunk_sea
     *search = (tn_chunk_search){.space = space, .counts = counts};
     tn_archive_begin(&search->known, space->objectives);
     TN_TRY(TN_ALLOC(1, &search->axes, error));
+    TN_TRY(TN_ALLOC(1, &search->floors, error));
     return tn_evaluator_new(space, &search->evaluator, error);
 }
 
@@ -25,6 +27,7 @@ void tn_chunk_search_free(tn_chunk_search *search) {
     tn_evaluator_free(search->evaluator);
     tn_archive_free(&search->known);
     tn_free(search->axes);
+    tn_free(search->floors);
     tn_free(search->candidate);
     tn_free(search->design);
     *search = (tn_chunk_search){0};
@@ -174,8 +177,20 @@ static tn_status judge_set(chunk_run *run, uint64_t work) {
     return add(&search->candidate, &search->candidates, &search->capacity, &set, run->error);
 }
 
-/* The designs of a set with one kind of places whose bounds nothing refuses. */
-static tn_status list_designs(chunk_run *run, uint64_t work, uint64_t kind) {
+/* Whether the design's memories leave it a chance, with the rest as all designs of its kind have it at least. */
+static tn_status has_room(chunk_run *run, const tn_chunk_candidate *design, const tn_evaluation *least,
+                          bool *has) {
+    tn_evaluation evaluation;
+    tn_point bound;
+    TN_TRY(tn_evaluate_place(run->search->evaluator, design->inner, least, &evaluation, has, run->error));
+    if (!*has) return TN_OK;
+    tn_space_point(run->search->space, &evaluation, design->bound.id, &bound);
+    *has = !is_refused(run, &bound);
+    return TN_OK;
+}
+
+/* The designs of a set with one kind of places whose bounds nothing refuses; *least: a bound of all of these. */
+static tn_status list_designs(chunk_run *run, uint64_t work, uint64_t kind, const tn_evaluation *least) {
     tn_chunk_search *search = run->search;
     const tn_place_axes *axes = search->axes;
     search->designs = 0;
@@ -183,61 +198,62 @@ static tn_status list_designs(chunk_run *run, uint64_t work, uint64_t kind) {
         tn_chunk_candidate design = {.inner = tn_place_axes_inner(axes, search->space, work, kind, place)};
         tn_evaluation evaluation;
         uint32_t cause;
-        bool exact;
-        tn_evaluator_take_build(search->evaluator, design.inner);
-        if (tn_place_repeats(search->space, tn_evaluator_build(search->evaluator))) continue;
+        bool exact, has;
+        design.bound.id = tn_space_id(search->space, run->outer, design.inner);
+        TN_TRY(has_room(run, &design, least, &has));
+        if (!has) continue;
+        if (axes->of_kind[kind].searched) tn_evaluator_take_build(search->evaluator, design.inner);
+        if (axes->of_kind[kind].searched &&
+            tn_place_repeats(search->space, tn_evaluator_build(search->evaluator)))
+            continue;
         TN_TRY(tn_evaluate_bound(search->evaluator, run->outer, design.inner, &evaluation, &cause, &exact,
                                  run->error));
         if (cause != TN_CAUSE_NONE) continue;
-        tn_space_point(search->space, &evaluation, tn_space_id(search->space, run->outer, design.inner),
-                       &design.bound);
+        tn_space_point(search->space, &evaluation, design.bound.id, &design.bound);
         if (!is_refused(run, &design.bound))
             TN_TRY(add(&search->design, &search->designs, &search->design_capacity, &design, run->error));
     }
     return TN_OK;
 }
 
-/* Those of them that a closer bound does not refuse, either. */
-static tn_status sift_designs(chunk_run *run, bound_evaluation *evaluate) {
-    tn_chunk_search *search = run->search;
-    size_t kept = 0;
-    for (size_t i = 0; i < search->designs; i++) {
-        tn_chunk_candidate *design = &search->design[i];
-        bool has;
-        TN_TRY(has_chance(run, evaluate, design, &design->bound, &has));
-        if (has) search->design[kept++] = *design;
-    }
-    search->designs = kept;
+/* Whether every closer bound leaves the design a chance. */
+static tn_status may_be_laid(chunk_run *run, const tn_chunk_candidate *design, bool *may) {
+    static bound_evaluation *const closer[] = {tn_evaluate_close_bound, tn_evaluate_work_bound};
+    tn_point bound;
+    *may = !is_refused(run, &design->bound);
+    for (size_t i = 0; i < sizeof closer / sizeof *closer && *may; i++)
+        TN_TRY(has_chance(run, closer[i], design, &bound, may));
     return TN_OK;
 }
 
-/* They do the same work, so the closer bounds cost one search each; what nothing refuses then is laid, that of the least bounds
- * first. */
+/* They do the same work, so a closer bound costs one search for all of them. Those of the least bounds first: what is laid
+ * refuses most of the others before any closer bound is asked of them. */
 static tn_status lay_designs(chunk_run *run) {
     tn_chunk_search *search = run->search;
-    TN_TRY(sift_designs(run, tn_evaluate_close_bound));
-    TN_TRY(sift_designs(run, tn_evaluate_work_bound));
     sort(search->design, search->designs);
-    for (size_t i = 0; i < search->designs; i++)
-        if (!is_refused(run, &search->design[i].bound))
-            TN_TRY(lay(run, search->design[i].inner, search->design[i].bound.id));
+    for (size_t i = 0; i < search->designs; i++) {
+        const tn_chunk_candidate *design = &search->design[i];
+        bool may;
+        TN_TRY(may_be_laid(run, design, &may));
+        if (may) TN_TRY(lay(run, design->inner, design->bound.id));
+    }
     return TN_OK;
 }
 
 /* Whether what all designs of a set with one kind of places take at least leaves one of them a chance. */
-static tn_status may_pay(chunk_run *run, uint64_t work, uint64_t kind, bool closely, bool *may) {
+static tn_status may_pay(chunk_run *run, uint64_t work, uint64_t kind, bool closely,
+                         tn_evaluation *evaluation, bool *may) {
     tn_chunk_search *search = run->search;
     const tn_place_axes *axes = search->axes;
     const uint64_t inner = tn_place_axes_inner(axes, search->space, work, kind, 0);
-    tn_evaluation evaluation;
     tn_point bound;
     uint32_t cause;
     bool exact;
     TN_TRY(tn_evaluate_places_bound(search->evaluator, run->outer, inner, &axes->of_kind[kind], closely,
-                                    &evaluation, &cause, &exact, run->error));
+                                    evaluation, &cause, &exact, run->error));
     *may = cause == TN_CAUSE_NONE;
     if (!*may) return TN_OK;
-    tn_space_point(search->space, &evaluation, tn_space_id(search->space, run->outer, inner), &bound);
+    tn_space_point(search->space, evaluation, tn_space_id(search->space, run->outer, inner), &bound);
     *may = !is_refused(run, &bound);
     return TN_OK;
 }
@@ -245,11 +261,12 @@ static tn_status may_pay(chunk_run *run, uint64_t work, uint64_t kind, bool clos
 static tn_status open_set(chunk_run *run, const tn_chunk_candidate *set) {
     const tn_place_axes *axes = run->search->axes;
     for (uint64_t kind = 0; kind < axes->kind_count; kind++) {
+        tn_evaluation least;
         bool may = true;
-        if (axes->kind_count > 1) TN_TRY(may_pay(run, set->work, kind, false, &may));
-        if (may) TN_TRY(may_pay(run, set->work, kind, true, &may));
+        if (axes->kind_count > 1) TN_TRY(may_pay(run, set->work, kind, false, &least, &may));
+        if (may) TN_TRY(may_pay(run, set->work, kind, true, &least, &may));
         if (!may) continue;
-        TN_TRY(list_designs(run, set->work, kind));
+        TN_TRY(list_designs(run, set->work, kind, &least));
         TN_TRY(lay_designs(run));
     }
     return TN_OK;
@@ -288,10 +305,17 @@ tn_status tn_chunk_search_run(tn_chunk_search *search, const tn_chunk *chunk, tn
     const bool sets = !keep && !search->counts && tn_evaluator_is_bounded(evaluator) &&
                       tn_space_is_settled(search->space) && !asks_obstacle(search->space);
     for (; run.outer < chunk->outer + chunk->outers; run.outer++) {
+        uint32_t floor = sets ? tn_kernel_floor_recall(search->floors, evaluator, run.outer) : TN_CAUSE_NONE;
+        if (floor != TN_CAUSE_NONE) {
+            found->count[floor] += chunk->inners;
+            continue;
+        }
         if (!evaluator->has_outer || evaluator->outer != run.outer)
             TN_TRY(tn_evaluator_load_outer(evaluator, run.outer, error));
         if (evaluator->outer_cause != TN_CAUSE_NONE) {
             TN_TRY(count_all(&run, chunk));
+        } else if (sets && (floor = tn_kernel_floor_find(search->floors, evaluator)) != TN_CAUSE_NONE) {
+            found->count[floor] += chunk->inners;
         } else if (sets) {
             tn_place_axes_of(search->space, &evaluator->base_build, search->axes);
             TN_TRY(run_sets(&run));

@@ -15,6 +15,7 @@
 
 typedef struct tn_chunk_candidate tn_chunk_candidate;
 struct tn_place_axes;
+struct tn_kernel_floors;
 
 /* What one thread works with. */
 typedef struct tn_chunk_search {
@@ -26,7 +27,8 @@ typedef struct tn_chunk_search {
     size_t candidates, capacity;
     tn_chunk_candidate *design; /* the same of the designs of one set */
     size_t designs, design_capacity;
-    bool counts; /* each design by its own bound */
+    bool counts;                     /* each design by its own bound */
+    struct tn_kernel_floors *floors; /* search/kernel_floor.h */
 } tn_chunk_search;
 
 tn_status tn_chunk_search_begin(const tn_space *space, bool counts, tn_chunk_search *search, tn_error *error);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Programs that a thread keeps before it starts afresh: bounds its memory on long sweeps. */
-enum { OUTERS_PER_CACHE = 4096, LAYERS_KEPT = 8192 };
+enum { OUTERS_PER_CACHE = 4096, LAYERS_KEPT = 4096 };
 
 /* `format: dense` takes all weights out of their cores. */
 static bool is_all_dense(const tn_model *model) {
@@ -361,12 +361,25 @@ static void take_variant(tn_evaluator *evaluator, const size_t *digit) {
     evaluator->space = tn_space_variant(evaluator->whole, model, device);
 }
 
-tn_status tn_evaluator_load_digits(tn_evaluator *evaluator, const size_t *digit, tn_error *error) {
-    const tn_space *space = evaluator->space;
+uint64_t tn_outer_keys(const tn_space *space, const size_t *digit) {
     uint64_t keys = 0;
     for (size_t i = 0; i < space->outers; i++)
         if (space->choices.axis[space->outer[i]].kind <= TN_AXIS_MODEL_KEY)
             keys = keys * space->choices.axis[space->outer[i]].count + digit[i];
+    return keys;
+}
+
+void tn_outer_digits(const tn_space *space, uint64_t outer, size_t *digit) {
+    uint32_t of_choice[TN_AXES_MOST];
+    if (!space->choices.is_vast) tn_digits_of(&space->choices, space->outer, space->outers, outer, of_choice);
+    for (size_t i = 0; i < space->outers; i++)
+        digit[i] = space->choices.is_vast ? tn_choices_digit(&space->choices, outer, space->outer[i])
+                                          : of_choice[space->outer[i]];
+}
+
+tn_status tn_evaluator_load_digits(tn_evaluator *evaluator, const size_t *digit, tn_error *error) {
+    const tn_space *space = evaluator->space;
+    const uint64_t keys = tn_outer_keys(space, digit);
     take_variant(evaluator, digit);
     evaluator->has_outer = evaluator->has_digits = false;
     evaluator->outer_cause = TN_CAUSE_NONE;
@@ -381,13 +394,8 @@ tn_status tn_evaluator_load_digits(tn_evaluator *evaluator, const size_t *digit,
 }
 
 tn_status tn_evaluator_load_outer(tn_evaluator *evaluator, uint64_t outer, tn_error *error) {
-    const tn_space *space = evaluator->space;
     size_t digit[TN_AXES_MOST];
-    uint32_t of_choice[TN_AXES_MOST];
-    if (!space->choices.is_vast) tn_digits_of(&space->choices, space->outer, space->outers, outer, of_choice);
-    for (size_t i = 0; i < space->outers; i++)
-        digit[i] = space->choices.is_vast ? tn_choices_digit(&space->choices, outer, space->outer[i])
-                                          : of_choice[space->outer[i]];
+    tn_outer_digits(evaluator->space, outer, digit);
     TN_TRY(tn_evaluator_load_digits(evaluator, digit, error));
     evaluator->outer = outer;
     evaluator->has_outer = evaluator->has_digits = true;

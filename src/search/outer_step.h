@@ -62,6 +62,11 @@ struct tn_evaluator {
     bool is_bounded; /* a large space whose objectives all are, where prices are */
 };
 
+/* Digits of an outer combination, in the order of the outer choices; and those of model keys and variants among them as a
+ * number. */
+void tn_outer_digits(const tn_space *space, uint64_t outer, size_t *digit);
+uint64_t tn_outer_keys(const tn_space *space, const size_t *digit);
+
 /* Makes the step of an outer combination, from its number or from its digits in the order of the outer choices.
  * outer_cause says whether it has a price. */
 tn_status tn_evaluator_load_outer(tn_evaluator *evaluator, uint64_t outer, tn_error *error);

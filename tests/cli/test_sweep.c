@@ -1,8 +1,10 @@
 /* The commands sweep, merge, plot and recommend as a user runs them, and what they leave when the world
  * breaks. */
+#include "base/file.h"
 #include "support/folder.h"
 #include "support/program.h"
 #include "support/shared.h"
+#include "support/status.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,6 +53,39 @@ static void sweep_says_what_the_contract_asks(void **state) {
              "$FOLDER/s/sweep.json");
     shell(0, "test -s $FOLDER/s/front.csv -a -s $FOLDER/s/recommended.csv -a -s $FOLDER/s/sweep.json");
     shell(0, "head -1 $FOLDER/s/front.csv | grep -q '^id,'");
+}
+
+/* A space whose every design is refused says of the nearest what it lacks, by which key, and what would help: and it does. */
+static void bad_space_says_why(void **state) {
+    static const char *const spaces[] = {
+        "settle: all\nchoices: {build.rows: [512, 1024], build.columns: [64]}\n",
+        "settle: [build.group, build.split]\ncaps: {uram: 0, bram18: 1}\nchoices: {build.rows: [2, 4]}\n",
+        "settle: [build.group]\nconstraints: [seconds_per_step <= 1e-9]\n"
+        "choices: {build.rows: [2, 4]}\n"};
+    static const char *const cause[] = {"lut", "bram18", "seconds_per_step"}, *const key[] = {"caps.lut",
+                                                                                              "caps.bram18",
+                                                                                              "constraints"};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        char file[2048], said[256];
+        const char *path = test_in_folder("bad.yaml");
+        tn_error error = {0};
+        snprintf(file, sizeof file, "kind: space\nname: bad\nmodel: %s\ndevice: kv260\n%s",
+                 test_source("tests/space/data/small-transformer.yaml"), spaces[i]);
+        test_ok(tn_file_write(path, file, strlen(file), &error), &error);
+        shell(0, "rm -rf $FOLDER/bad");
+        json_t *json = test_program_json(1, "sweep", path, "-o", test_in_folder("bad"), "--json", NULL);
+        json_t *shortage = json_object_get(json, "shortage");
+        assert_string_equal(json_string_value(json_object_get(shortage, "key")), key[i]);
+        assert_non_null(strstr(json_string_value(json_object_get(shortage, "cause")), cause[i]));
+        assert_true(json_number_value(json_object_get(shortage, "factor")) > 1);
+        json_decref(json);
+        snprintf(
+            said, sizeof said,
+            "$TENFOLD sweep $FOLDER/bad.yaml -o $FOLDER/bad --resume | grep '^no design fits' | grep -q %s",
+            key[i]);
+        shell(0, said);
+    }
 }
 
 static void shards_merge(void **state) {
@@ -147,6 +182,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sweep_says_what_the_contract_asks),
         cmocka_unit_test(dry_run_quotes_the_name),
+        cmocka_unit_test(bad_space_says_why),
         cmocka_unit_test(shards_merge),
         cmocka_unit_test(another_folder_is_left_alone),
         cmocka_unit_test(killed_sweep_goes_on),

@@ -166,7 +166,7 @@ static tn_status left_out(tn_error *error) {
     if (status == TN_OK) status = tn_evaluator_new(&space, &evaluator, error);
     if (status == TN_OK) status = tn_evaluate_design(evaluator, 0, &evaluation, error);
     if (status == TN_OK) status = tn_evaluator_design(evaluator, &arena, &design, error);
-    if (status == TN_OK) status = tn_outside_find(&space, &design, &arena, &outside, error);
+    if (status == TN_OK) status = tn_outside_find(&space, &design, TN_OUTSIDE_SPACE, &arena, &outside, error);
     tn_evaluator_free(evaluator);
     tn_arena_free(&arena);
     return status;

@@ -39,7 +39,7 @@ static int set_up(void **state) {
     test_ok(tn_evaluator_new(&space, &evaluator, &error), &error);
     test_ok(tn_evaluate_design(evaluator, space.choices.designs - 1, &evaluation, &error), &error);
     test_ok(tn_evaluator_design(evaluator, &arena, &design, &error), &error);
-    test_ok(tn_outside_find(&space, &design, &arena, &outside, &error), &error);
+    test_ok(tn_outside_find(&space, &design, TN_OUTSIDE_SPACE, &arena, &outside, &error), &error);
     tn_evaluator_free(evaluator);
     return 0;
 }

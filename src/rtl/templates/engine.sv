@@ -157,7 +157,9 @@ module engine (
       .count(d[F_TILE_COUNT+:TILE_LEVELS*COUNT]), .period(d[F_TILE_PERIOD+:TILE_LEVELS*TILE_PORTS*4]),
       .stride(d[F_TILE_STRIDE+:TILE_LEVELS*TILE_PORTS*ADDRESS]),
       .turn_period(d[F_TILE_TURN_PERIOD+:TILE_LEVELS*TILE_PORTS*4]),
-      .turn(d[F_TILE_TURN+:TILE_LEVELS*TILE_PORTS*ROTATE]), .spot(d[F_TILE_INSIDE+:TILE_LEVELS*TILE_PORTS*4]),
+      .turn(d[F_TILE_TURN+:TILE_LEVELS*TILE_PORTS*ROTATE]),
+      .further_period(d[F_TILE_FURTHER_PERIOD+:TILE_LEVELS*TILE_PORTS*4]),
+      .further(d[F_TILE_FURTHER+:TILE_LEVELS*TILE_PORTS]), .spot(d[F_TILE_INSIDE+:TILE_LEVELS*TILE_PORTS*4]),
       .shift(d[F_TILE_SHIFT+:TILE_LEVELS*TILE_PORTS*4]),
       .top((TILE_PORTS * ROTATE)'({extra_top, result_top, right_top, left_top}) & ~(~(TILE_PORTS * ROTATE)'(0) << ADDED_AT * ROTATE) |
            (TILE_PORTS * ROTATE)'(added_top) << ADDED_AT * ROTATE),
@@ -171,7 +173,9 @@ module engine (
       .count(d[F_GROUP_COUNT+:GROUP_LEVELS*COUNT]), .period(d[F_GROUP_PERIOD+:GROUP_LEVELS*GROUP_PORTS*4]),
       .stride(d[F_GROUP_STRIDE+:GROUP_LEVELS*GROUP_PORTS*ADDRESS]),
       .turn_period(d[F_GROUP_TURN_PERIOD+:GROUP_LEVELS*GROUP_PORTS*4]),
-      .turn(d[F_GROUP_TURN+:GROUP_LEVELS*GROUP_PORTS*ROTATE]), .spot(d[F_GROUP_INSIDE+:GROUP_LEVELS*GROUP_PORTS*4]),
+      .turn(d[F_GROUP_TURN+:GROUP_LEVELS*GROUP_PORTS*ROTATE]),
+      .further_period(d[F_GROUP_FURTHER_PERIOD+:GROUP_LEVELS*GROUP_PORTS*4]),
+      .further(d[F_GROUP_FURTHER+:GROUP_LEVELS*GROUP_PORTS]), .spot(d[F_GROUP_INSIDE+:GROUP_LEVELS*GROUP_PORTS*4]),
       .shift(d[F_GROUP_SHIFT+:GROUP_LEVELS*GROUP_PORTS*4]),
       .top((GROUP_PORTS * ROTATE)'({extra_top, result_top, right_top, left_top})),
       .address(group_address), .rotation(group_rotation), .place(group_place), .last(group_last));
