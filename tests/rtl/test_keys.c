@@ -160,12 +160,13 @@ static void test_sweeps(void **state) {
     assert_non_null(file);
     fprintf(file, space, model());
     fclose(file);
-    snprintf(command, sizeof command,
-             "rm -rf keys-all keys-built keys-same; '%s' sweep keys-space.yaml -o keys-all --quiet && '%s' sweep "
-             "keys-space.yaml -o keys-built --buildable --quiet && '%s' sweep keys-space.yaml -o keys-same "
-             "--set 'choices={build.rows: [2, 4], build.split: [reshape, partition]}' "
-             "--quiet",
-             TEST_PROGRAM, TEST_PROGRAM, TEST_PROGRAM);
+    snprintf(
+        command, sizeof command,
+        "rm -rf keys-all keys-built keys-same; '%s' sweep keys-space.yaml -o keys-all --quiet && '%s' sweep "
+        "keys-space.yaml -o keys-built --buildable --quiet && '%s' sweep keys-space.yaml -o keys-same "
+        "--set 'choices={build.rows: [2, 4], build.split: [reshape, partition]}' "
+        "--quiet",
+        TEST_PROGRAM, TEST_PROGRAM, TEST_PROGRAM);
     test_run run = test_shell(command);
     if (run.status != 0) fail_msg("%s", run.err);
     test_run_free(&run);
