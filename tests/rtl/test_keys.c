@@ -187,7 +187,8 @@ static void test_simulated(void **state) {
         "--set build.split=banks --set build.activation_memory=ultra --set build.fusion=additions",
         "--set build.split=auto --set build.placement=searched --set build.vector=2 --set build.rows=1",
         "--set build.split=partition --set build.buffers=separate --set build.fusion=write-back "
-        "--set build.vector_units=shared --set build.core_memory=distributed"};
+        "--set build.vector_units=shared --set build.core_memory=distributed",
+        "--set build.array=systolic --set build.fusion=none --set build.split=banks"};
     test_need("verilator");
     for (size_t i = 0; i < sizeof builds / sizeof *builds; i++) {
         char sets[512];
