@@ -379,6 +379,12 @@ tn_resources tn_matmul_resources(const tn_device *device, const tn_matmul *kerne
                   kernel->reduction * (kernel->rows + kernel->columns) + kernel->rows * kernel->columns);
     add_operators(&used, &lane->tree, sums * (kernel->reduction - groups));
     add_operators(&used, &lane->sum, sums * groups); /* groups - 1 in the tree, one accumulating */
+    if (kernel->systolic) {
+        /* Beside its operators a cell holds a weight and two operands on their way; a row of sums waits in block RAM. */
+        used.ff += 3 * sums * lane->sum_bits;
+        used.bram18 += tn_greatest(kernel->rows, kernel->columns) * tn_ceil_div(lane->sum_bits, 36);
+        return used;
+    }
     /* At most twice the add latency, less one, tiles are open (interleave). */
     tn_blocks open = {0};
     if (tn_memory_blocks(TN_GEOMETRY_HLS, TN_STYLE_DISTRIBUTED, lane->sum_bits, 2 * lane->sum.stages, false,

@@ -17,7 +17,7 @@ typedef struct row_set {
 } row_set;
 
 typedef struct {
-    uint64_t parallelism[4]; /* rows, columns, reduction, vector; 0: none yet */
+    uint64_t parallelism[5]; /* rows, columns, reduction, vector, array; 0: none yet */
     const row_set *set;
 } kept_rows;
 
@@ -119,8 +119,9 @@ static tn_status find_set(tn_laid_map *laid_map, const uint8_t *log, const row_s
 /* Rows of all memories, or those that were found before under the same parallelism. */
 static tn_status find_rows(tn_laid_map *laid_map, const tn_build *build, const row_set **set,
                            tn_error *error) {
-    const uint64_t parallelism[] = {build->rows, build->columns, build->reduction, build->vector};
-    kept_rows *kept = &laid_map->rows[tn_hash_place(tn_hash_counts(parallelism, 4), ROWS_KEPT)];
+    const uint64_t parallelism[] = {build->rows, build->columns, build->reduction, build->vector,
+                                    build->array};
+    kept_rows *kept = &laid_map->rows[tn_hash_place(tn_hash_counts(parallelism, 5), ROWS_KEPT)];
     if (memcmp(kept->parallelism, parallelism, sizeof parallelism) != 0) {
         find_logs(laid_map, build, laid_map->trial);
         TN_TRY(find_set(laid_map, laid_map->trial, &kept->set, error));

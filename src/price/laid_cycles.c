@@ -347,8 +347,8 @@ static bool recall_class(const laid_operation *timing, const tn_attention_produc
     const bool product = operation->kind == TN_OP_PRODUCT;
     const tn_vector kernel =
         product ? (tn_vector){0} : tn_workload_vector(timing->workload, build, operation->kind);
-    const uint64_t edges[6] = {build->rows,   build->columns, build->reduction,
-                               build->vector, kernel.lanes,   kernel.unit};
+    const uint64_t edges[7] = {build->rows,  build->columns, build->reduction, build->vector,
+                               kernel.lanes, kernel.unit,    build->array};
     const uint64_t group = timing->workload->step->layer[operation->layer].group;
     bool same = laid_class->attention == attention && laid_class->group == group &&
                 memcmp(laid_class->edges, edges, sizeof edges) == 0;

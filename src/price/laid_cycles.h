@@ -29,7 +29,8 @@ typedef struct tn_laid_time {
 /* What an operation of a class took, by what that depends on: operations of one class whose operands lie alike take equally
  * long. Of attention and passes; the layers' own products are kept with their layouts. */
 typedef struct tn_laid_class {
-    uint64_t edges[6]; /* of the build, lanes of the kernel and of its unit; 0: nothing is known yet */
+    uint64_t
+        edges[7]; /* of the build, lanes of the kernel and of its unit, its array; 0: nothing is known yet */
     const tn_attention_product *attention;
     uint64_t group; /* of it: query heads that share a head of keys */
     tn_laid_words words[TN_OPERATION_READS + TN_OPERATION_WRITES];

@@ -111,8 +111,9 @@ uint32_t tn_build_obstacle(const tn_build *build) {
 static tn_status check_build(const tn_build *build, bool alone, tn_error *error) {
     const uint32_t place = find_key(build);
     if (place == tn_build_schema.count && fuses_behind_array(build))
-        return tn_fail(error, TN_INPUT,
-                       "build.array: systolic has no template for build.fusion behind it; set fusion to none");
+        return tn_fail(
+            error, TN_INPUT,
+            "build.array: systolic has no template for build.fusion behind it; set fusion to none");
     if (place == tn_build_schema.count && !has_long_blocks(build)) {
         if (!alone || build->off_chip_over_bytes == 0) return TN_OK;
         return tn_fail(error, TN_INPUT,

@@ -74,6 +74,43 @@ static tn_status operators(const counter *tally, tn_operator kind, uint64_t stag
     return TN_OK;
 }
 
+/* templates/systolic_cell.sv and what systolic.sv has at the edges. The adder's last register is the cell's sum. */
+static tn_status array(const counter *tally) {
+    const tn_rtl_design *d = tally->design;
+    const tn_rtl_engine *e = tally->engine;
+    const uint64_t cells = d->rows * d->columns, edge = tn_greatest(d->rows, d->columns),
+                   word = TN_RTL_ELEMENT_BITS;
+    tn_blocks waiting;
+    TN_TRY(operators(tally, TN_MULTIPLY, d->multiply_cycles, cells + (e->updates ? d->vector : 0)));
+    TN_TRY(operators(tally, TN_ADDER, d->add_cycles, cells + (e->updates ? d->vector : 0)));
+    registers(tally, 3 * cells * word); /* what moves right and down, the weight */
+    /* What is multiplied, twice two to one; the sum that is added to: one of three or nothing; a sum, or the one below. */
+    multiplex(tally, 2, 2 * cells * word);
+    multiplex(tally, 4, cells * word);
+    multiplex(tally, 2, cells * word);
+    for (uint64_t r = 0; r < d->rows; r++) {
+        delay(tally, word, r);
+        delay(tally, word, r * (d->add_cycles - 1));
+        delay(tally, word, r);
+        delay(tally, word, r); /* results that leave sideways */
+    }
+    for (uint64_t c = 0; c < d->columns; c++) {
+        delay(tally, word, c);
+        delay(tally, word, c * d->add_cycles);
+        delay(tally, word, c);
+        delay(tally, word, c);
+    }
+    multiplex(tally, 2, (d->rows + d->columns) * word);
+    multiplex(tally, 3, edge * word);
+    registers(tally, d->columns * word); /* a drained row */
+    TN_TRY(
+        tn_memory_blocks(TN_GEOMETRY_YOSYS, TN_STYLE_BLOCK, word, e->slots, false, &waiting, tally->error));
+    tally->sum->bram18 += edge * (waiting.bram18 + 2 * waiting.bram36);
+    delay(tally, edge * word, d->multiply_cycles - 1);
+    delay(tally, word * (e->updates ? d->vector : 0), d->multiply_cycles);
+    return TN_OK;
+}
+
 static tn_status kernel(const counter *tally) {
     const tn_rtl_design *d = tally->design;
     const tn_rtl_engine *e = tally->engine;
@@ -327,7 +364,7 @@ tn_status tn_rtl_resources_count(const tn_rtl_engine *engine, const tn_device *d
     for (uint32_t i = 0; i < engine->design->operations; i++) {
         right[engine->step[i].memory[TN_RTL_RIGHT]] = true;
     }
-    TN_TRY(kernel(&tally));
+    TN_TRY((engine->design->systolic ? array : kernel)(&tally));
     TN_TRY(memories(&tally));
     memory_ports(&tally, right);
     read_port(&tally, TN_RTL_LEFT, left);

@@ -189,7 +189,8 @@ static void test_simulated(void **state) {
         "--set build.skew=features --set build.lane_lut=700",
         "--set build.split=auto --set build.placement=searched --set build.vector=2 --set build.rows=1",
         "--set build.split=partition --set build.buffers=separate --set build.fusion=write-back "
-        "--set build.vector_units=shared --set build.core_memory=distributed"};
+        "--set build.vector_units=shared --set build.core_memory=distributed",
+        "--set build.array=systolic --set build.fusion=none --set build.split=banks"};
     test_need("verilator");
     for (size_t i = 0; i < sizeof builds / sizeof *builds; i++) {
         char sets[512];

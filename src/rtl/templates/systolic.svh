@@ -46,6 +46,8 @@
 
   // ---- order ----
   assign streaming = act == STREAMS;
+  wire loading = act == LOADS;
+  wire draining = act == DRAINS;
   assign reads_row = rests ? act == STREAMS : act == LOADS && real_row;
   assign drained_all = act == DRAINS && last_cell_row;
   always_comb begin
@@ -82,7 +84,7 @@
   logic [ARRAY_SLOT-1:0] vector_slot;
   flags #(.WIDTH(4), .CYCLES(4)) to_array (
       .clk, .reset,
-      .d({4{fire && on_array}} & {act == LOADS, streaming && !rests, streaming && rests, act == DRAINS}),
+      .d({4{fire && on_array}} & {loading, streaming && !rests, streaming && rests, draining}),
       .q({loads, vector_valid, term_valid, drains}));
   delay #(.WIDTH(ARRAY_SLOT + 3), .CYCLES(4)) beside (
       .clk, .d({real_row, first_group, last_group, slot[ARRAY_SLOT-1:0]}), .q({row_is_real, begins, leaves, vector_slot}));
