@@ -477,13 +477,19 @@ bool tn_price_has_bound(const tn_device *device, const tn_build *build) {
     return has_bound(device, build, &bounded);
 }
 
+/* *exact: there is none. */
+static tn_status find_bound(tn_workload *workload, const tn_build *build, bool *exact, tn_error *error) {
+    if (!workload->memo) TN_TRY(memo_make(workload->arena, &workload->memo, error));
+    *exact = !has_bound(workload->device, build, &workload->memo->bounded) ||
+             (build->schedule != TN_SCHEDULE_SEQUENTIAL && workload->step->retention_us > 0);
+    return TN_OK;
+}
+
 static tn_status price_bound(tn_workload *workload, const tn_build *build, const tn_place_options *places,
                              tn_laying laying, tn_price *price, bool *exact, tn_error *error) {
     tn_build bound = *build;
     TN_TRY(tn_build_check_together(build, error));
-    if (!workload->memo) TN_TRY(memo_make(workload->arena, &workload->memo, error));
-    *exact = !has_bound(workload->device, build, &workload->memo->bounded) ||
-             (build->schedule != TN_SCHEDULE_SEQUENTIAL && workload->step->retention_us > 0);
+    TN_TRY(find_bound(workload, build, exact, error));
     if (*exact) return price_build(workload, &bound, (tn_laying)build->layouts, NULL, price, error);
     bound.layouts = laying;
     return price_build(workload, &bound, TN_LAID_BOUND, places, price, error);
@@ -511,6 +517,27 @@ tn_status tn_price_places_bound(tn_workload *workload, const tn_build *build, co
                                 bool closely, tn_price *price, bool *exact, tn_error *error) {
     return price_bound(workload, build, places, closely ? TN_LAID_CLOSELY : TN_LAID_BOUND, price, exact,
                        error);
+}
+
+tn_status tn_price_bound_memories(tn_workload *workload, const tn_build *build, tn_price *price, bool *has,
+                                  tn_error *error) {
+    tn_build bound = tn_build_effective(build);
+    tn_memory_price memories;
+    tn_plan *plan;
+    bool exact;
+    *price = (tn_price){0};
+    TN_TRY(find_bound(workload, build, &exact, error));
+    *has = !exact;
+    if (exact) return TN_OK;
+    bound.layouts = TN_LAID_BOUND;
+    TN_TRY(tn_workload_built(workload, &bound, &workload, error));
+    if (!workload->memo) TN_TRY(memo_make(workload->arena, &workload->memo, error));
+    TN_TRY(tn_workload_plan(workload, &bound, &plan, error));
+    TN_TRY(price_memories(workload, plan, &bound, NULL, NULL, &memories, error)); /* no bound asks for work */
+    price->used.bram18 = memories.bram18;
+    price->used.uram = memories.uram;
+    price->on_chip_bytes = memories.block_bits / 8;
+    return TN_OK;
 }
 
 /* Words moved are charged by style, in the proportion of what the styles store. */

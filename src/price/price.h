@@ -90,6 +90,11 @@ tn_status tn_price_work_bound(tn_workload *workload, const tn_build *build, tn_p
 tn_status tn_price_places_bound(tn_workload *workload, const tn_build *build, const tn_place_options *places,
                                 bool closely, tn_price *price, bool *exact, tn_error *error);
 
+/* Of the bound of one build the memories alone, which take a small part of its time: block RAM, UltraRAM and their capacity in
+ * *price, the rest 0; *has: there is such a bound. */
+tn_status tn_price_bound_memories(tn_workload *workload, const tn_build *build, tn_price *price, bool *has,
+                                  tn_error *error);
+
 /* Whether such bounds are less work than the price; not where cells are refreshed while operations overlap, either. */
 bool tn_price_has_bound(const tn_device *device, const tn_build *build);
 

@@ -177,8 +177,20 @@ static tn_status judge_set(chunk_run *run, uint64_t work) {
     return add(&search->candidate, &search->candidates, &search->capacity, &set, run->error);
 }
 
-/* The designs of a set with one kind of places whose bounds nothing refuses. */
-static tn_status list_designs(chunk_run *run, uint64_t work, uint64_t kind) {
+/* Whether the design's memories leave it a chance, with the rest as all designs of its kind have it at least. */
+static tn_status has_room(chunk_run *run, const tn_chunk_candidate *design, const tn_evaluation *least,
+                          bool *has) {
+    tn_evaluation evaluation;
+    tn_point bound;
+    TN_TRY(tn_evaluate_place(run->search->evaluator, design->inner, least, &evaluation, has, run->error));
+    if (!*has) return TN_OK;
+    tn_space_point(run->search->space, &evaluation, design->bound.id, &bound);
+    *has = !is_refused(run, &bound);
+    return TN_OK;
+}
+
+/* The designs of a set with one kind of places whose bounds nothing refuses; *least: a bound of all of these. */
+static tn_status list_designs(chunk_run *run, uint64_t work, uint64_t kind, const tn_evaluation *least) {
     tn_chunk_search *search = run->search;
     const tn_place_axes *axes = search->axes;
     search->designs = 0;
@@ -186,7 +198,10 @@ static tn_status list_designs(chunk_run *run, uint64_t work, uint64_t kind) {
         tn_chunk_candidate design = {.inner = tn_place_axes_inner(axes, search->space, work, kind, place)};
         tn_evaluation evaluation;
         uint32_t cause;
-        bool exact;
+        bool exact, has;
+        design.bound.id = tn_space_id(search->space, run->outer, design.inner);
+        TN_TRY(has_room(run, &design, least, &has));
+        if (!has) continue;
         if (axes->of_kind[kind].searched) tn_evaluator_take_build(search->evaluator, design.inner);
         if (axes->of_kind[kind].searched &&
             tn_place_repeats(search->space, tn_evaluator_build(search->evaluator)))
@@ -194,8 +209,7 @@ static tn_status list_designs(chunk_run *run, uint64_t work, uint64_t kind) {
         TN_TRY(tn_evaluate_bound(search->evaluator, run->outer, design.inner, &evaluation, &cause, &exact,
                                  run->error));
         if (cause != TN_CAUSE_NONE) continue;
-        tn_space_point(search->space, &evaluation, tn_space_id(search->space, run->outer, design.inner),
-                       &design.bound);
+        tn_space_point(search->space, &evaluation, design.bound.id, &design.bound);
         if (!is_refused(run, &design.bound))
             TN_TRY(add(&search->design, &search->designs, &search->design_capacity, &design, run->error));
     }
@@ -227,19 +241,19 @@ static tn_status lay_designs(chunk_run *run) {
 }
 
 /* Whether what all designs of a set with one kind of places take at least leaves one of them a chance. */
-static tn_status may_pay(chunk_run *run, uint64_t work, uint64_t kind, bool closely, bool *may) {
+static tn_status may_pay(chunk_run *run, uint64_t work, uint64_t kind, bool closely,
+                         tn_evaluation *evaluation, bool *may) {
     tn_chunk_search *search = run->search;
     const tn_place_axes *axes = search->axes;
     const uint64_t inner = tn_place_axes_inner(axes, search->space, work, kind, 0);
-    tn_evaluation evaluation;
     tn_point bound;
     uint32_t cause;
     bool exact;
     TN_TRY(tn_evaluate_places_bound(search->evaluator, run->outer, inner, &axes->of_kind[kind], closely,
-                                    &evaluation, &cause, &exact, run->error));
+                                    evaluation, &cause, &exact, run->error));
     *may = cause == TN_CAUSE_NONE;
     if (!*may) return TN_OK;
-    tn_space_point(search->space, &evaluation, tn_space_id(search->space, run->outer, inner), &bound);
+    tn_space_point(search->space, evaluation, tn_space_id(search->space, run->outer, inner), &bound);
     *may = !is_refused(run, &bound);
     return TN_OK;
 }
@@ -247,11 +261,12 @@ static tn_status may_pay(chunk_run *run, uint64_t work, uint64_t kind, bool clos
 static tn_status open_set(chunk_run *run, const tn_chunk_candidate *set) {
     const tn_place_axes *axes = run->search->axes;
     for (uint64_t kind = 0; kind < axes->kind_count; kind++) {
+        tn_evaluation least;
         bool may = true;
-        if (axes->kind_count > 1) TN_TRY(may_pay(run, set->work, kind, false, &may));
-        if (may) TN_TRY(may_pay(run, set->work, kind, true, &may));
+        if (axes->kind_count > 1) TN_TRY(may_pay(run, set->work, kind, false, &least, &may));
+        if (may) TN_TRY(may_pay(run, set->work, kind, true, &least, &may));
         if (!may) continue;
-        TN_TRY(list_designs(run, set->work, kind));
+        TN_TRY(list_designs(run, set->work, kind, &least));
         TN_TRY(lay_designs(run));
     }
     return TN_OK;

@@ -1,5 +1,6 @@
 #include "search/evaluator.h"
 
+#include "base/checked.h"
 #include "base/memory.h"
 #include "model/layer_weight.h"
 #include "search/outer_step.h"
@@ -356,6 +357,25 @@ tn_status tn_evaluate_places_bound(tn_evaluator *evaluator, uint64_t outer, uint
     return evaluate_bound(evaluator, outer, inner,
                           (pricing){.kind = closely ? BY_CLOSE_BOUND : BY_BOUND, .places = places},
                           evaluation, cause, exact, error);
+}
+
+tn_status tn_evaluate_place(tn_evaluator *evaluator, uint64_t inner, const tn_evaluation *least,
+                            tn_evaluation *evaluation, bool *may, tn_error *error) {
+    tn_price memories, *price = &evaluation->price;
+    tn_cause cause = TN_CAUSE_NONE;
+    bool has;
+    set_build(evaluator, inner);
+    tn_status status =
+        tn_price_bound_memories(evaluator->workload, &evaluator->build, &memories, &has, &evaluator->why);
+    TN_TRY(tn_evaluator_as_cause(evaluator, status, &cause, error));
+    *evaluation = *least;
+    *may = cause == TN_CAUSE_NONE;
+    if (!*may) return TN_OK; /* no price, either */
+    price->used.bram18 = tn_greatest(price->used.bram18, memories.used.bram18);
+    price->used.uram = tn_greatest(price->used.uram, memories.used.uram);
+    price->on_chip_bytes = tn_greatest(price->on_chip_bytes, memories.on_chip_bytes);
+    *may = worst_resource(&price->used, &evaluator->space->budget) == TN_CAUSE_NONE;
+    return TN_OK;
 }
 
 bool tn_evaluator_is_bounded(const tn_evaluator *evaluator) {

@@ -82,6 +82,10 @@ tn_status tn_evaluate_work_bound(tn_evaluator *evaluator, uint64_t outer, uint64
 tn_status tn_evaluate_places_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
                                    const tn_place_options *places, bool closely, tn_evaluation *evaluation,
                                    uint32_t *cause, bool *exact, tn_error *error);
+/* Of the design of the step that stands and an inner combination, from *least, a bound of all designs that differ from it in places
+ * alone: the same with no less memory than the design's first bound has. *may: it fits as far as that tells. */
+tn_status tn_evaluate_place(tn_evaluator *evaluator, uint64_t inner, const tn_evaluation *least,
+                            tn_evaluation *evaluation, bool *may, tn_error *error);
 /* Whether bounds are asked for at all: of large spaces whose objectives have some. */
 bool tn_evaluator_is_bounded(const tn_evaluator *evaluator);
 
