@@ -70,6 +70,9 @@ function standing(i) {
     return "not on the front" + (above ? `: ${plain(above)} of its designs are at least as good in every objective and better in one` : "");
 }
 
+// Whether hardware of it can be generated, before what it would cost.
+const hardware = i => !column("rtl") ? "" : cellOf(i, "rtl") === "yes" ? "; tenfold rtl generates it" : `; no hardware is generated of it, as there is no template for key ${cellOf(i, "rtl")}`;
+
 function drawNumbers(i) {
     const beside = advisedRow >= 0 && idOf(i) !== String(data.advised), known = c => textsOf(i)[c.place] !== "nan" && textsOf(i)[c.place] !== "";
     const cell = (c, row) => element("td", { ...(c.numeric ? { class: "number" } : {}), title: textsOf(row)[c.place] }, human(c.key, textsOf(row)[c.place]));
@@ -143,7 +146,7 @@ function drawDesign(i) {
     const panels = panelsOf(i), id = idOf(i), point = `--point ${id}`;
     for (const [place, text] of [["shown", "Design "], ["memory", "Memory of design "], ["timeline", "Timeline of a step of design "], ["layers", "Time by layer of design "]])
         at(place).querySelector("h2").textContent = text + id;
-    at("bound").textContent = `Design ${id}, ${standing(i)}. ${panels ? data.names[panels[2]].replace(/([^.])$/, "$1.") : ""}` + (endsText() ? ` What can be learned lies between these ends: ${endsText()}.` : "");
+    at("bound").textContent = `Design ${id}, ${standing(i)}${hardware(i)}. ${panels ? data.names[panels[2]].replace(/([^.])$/, "$1.") : ""}` + (endsText() ? ` What can be learned lies between these ends: ${endsText()}.` : "");
     drawNumbers(i);
     drawResources(i);
     at("commands").replaceChildren(command(`tenfold cost ${data.folder} ${point}`), " ", command(`tenfold export ${data.folder} ${point} -o OUT`));

@@ -37,6 +37,11 @@ static inline uint64_t tn_splitmix_next(uint64_t *state) {
     return z ^ (z >> 31);
 }
 
+/* As after so many draws. */
+static inline uint64_t tn_splitmix_after(uint64_t state, uint64_t draws) {
+    return state + draws * 0x9e3779b97f4a7c15u;
+}
+
 /* 0 <= x < 1 */
 static inline double tn_splitmix_unit(uint64_t *state) {
     return (double)(tn_splitmix_next(state) >> 11) * 0x1p-53;

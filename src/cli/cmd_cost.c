@@ -227,6 +227,21 @@ static const tn_column energy_columns[] = {
 };
 static const tn_record energy_record = TN_RECORD(tn_cost, energy_columns);
 
+static const tn_column cell_columns[] = {
+    TN_COLUMN_AS("retention_us", tn_cost, why.cells.retention_us, "a cell keeps its value", .unit = "us"),
+    TN_COLUMN_AS("longest_us", tn_cost, why.cells.longest_us, "the longest that an array lives",
+                 .unit = "us"),
+    TN_COLUMN_AS("arrays", tn_cost, why.cells.arrays, "arrays"),
+    TN_COLUMN_AS("refreshed_arrays", tn_cost, why.cells.refreshed_arrays,
+                 "that live longer and are refreshed"),
+    TN_COLUMN_AS("words", tn_cost, why.cells.words, "words of them, each array counted once"),
+    TN_COLUMN_AS("refreshed_words", tn_cost, why.cells.refreshed_words, "that live longer and are refreshed"),
+    TN_COLUMN_AS("refreshes", tn_cost, why.cells.refreshes, "refreshes of words a step"),
+    TN_COLUMN_AS("staying_words", tn_cost, why.cells.staying_words, "words that stay from step to step"),
+    TN_COLUMN_AS("staying_refreshes", tn_cost, why.cells.staying_refreshes, "refreshes of these a step"),
+};
+static const tn_record cell_record = TN_RECORD(tn_cost, cell_columns);
+
 static void put_fits(const void *row, tn_json *json) {
     tn_json_bool(json, ((const tn_flow_price *)row)->price.misfits == 0);
 }
@@ -320,7 +335,7 @@ static const tn_column cost_columns[] = {
     TN_NAME("optimizer", tn_cost, step.optimizer, tn_optimizer_names, NULL),
     TN_ROWS_HERE("phases", tn_cost, phase, TN_PHASES, phase_record, NULL, TN_KEYED),
     TN_ROWS("layers", tn_cost, layer, step.layers, layer_record, NULL),
-    TN_ROWS_HERE("memory", tn_cost, memory, TN_COST_MEMORIES, memory_record, NULL, TN_KEYED),
+    TN_ROWS("memory", tn_cost, memory, memories, memory_record, NULL, .in_place = true, TN_KEYED),
     TN_ROWS_HERE("resources", tn_cost, resource, TN_RESOURCES, resource_record, NULL, TN_KEYED),
     TN_COLUMN_AS("on_chip_bytes", tn_cost, why.price.on_chip_bytes, NULL),
     TN_COLUMN_AS("off_chip_bytes", tn_cost, why.price.off_chip_bytes, NULL),
@@ -328,6 +343,7 @@ static const tn_column cost_columns[] = {
     TN_GROUP("latency", latency_record, NULL),
     TN_ROWS_HERE("floor", tn_cost, why.fall, TN_FALLS, fall_record, NULL),
     TN_GROUP("energy", energy_record, NULL),
+    TN_GROUP("cells", cell_record, NULL, TN_WHEN(tn_cost, why.cells.lose), TN_OPTIONAL),
     TN_ROWS("kernels", tn_cost, kernel, why.kernels, kernel_record, NULL),
     TN_ROWS("fused", tn_cost, why.fused, why.fused_lines, fused_record, NULL),
     TN_ROWS("memories", tn_cost, why.memory, why.memories, tn_cost_memory_record, NULL),
@@ -335,8 +351,11 @@ static const tn_column cost_columns[] = {
     TN_ROWS("flows", tn_cost, flow, flows, flow_record, NULL, .in_place = true),
     TN_ROWS("clocks", tn_cost, clock, clocks, clock_record, NULL, .in_place = true),
     TN_ROWS("techniques", tn_cost, technique, techniques, technique_record, NULL),
+    TN_COLUMN(tn_cost, shell_lut, NULL, TN_OPTIONAL, TN_WHEN(tn_cost, has_shell)),
+    TN_COLUMN(tn_cost, shell_ff, NULL, TN_OPTIONAL, TN_WHEN(tn_cost, has_shell)),
     TN_COLUMN(tn_cost, fits, NULL),
     TN_COLUMN(tn_cost, rtl, NULL),
+    TN_COLUMN(tn_cost, operator_set, NULL),
     TN_ROWS("misfits", tn_cost, why.misfit, why.misfits, misfit_record, NULL),
     TN_ROWS("remedies", tn_cost, remedies.remedy, remedies.count, remedy_record, NULL),
     TN_LIST("unverified", tn_cost, why.unverified, why.unverified_count, NULL),
@@ -400,6 +419,10 @@ static tn_status print_floor(const tn_cost *cost, tn_error *error) {
 static tn_status print_energy(const tn_cost *cost, tn_error *error) {
     tn_say_heading("Energy of a step, and its range over the unverified figures");
     TN_TRY(tn_output_rows(&part_record, cost->energy, TN_COST_ENERGIES, error));
+    if (cost->why.cells.lose) {
+        tn_say_heading("Lifetimes in cells that lose their value");
+        TN_TRY(tn_output_lines(&cell_record, cost, error));
+    }
     tn_say_heading("Figures that it is made with (C V^2 of what switches)");
     return tn_output_lines(&coefficient_record, &cost->coefficients, error);
 }
@@ -442,7 +465,7 @@ static tn_status print_phases(const tn_cost *cost, tn_error *error) {
 
 static tn_status print_memory(const tn_cost *cost, tn_error *error) {
     tn_say_heading("Memory (contents; blocks round it up)");
-    return tn_output_rows(&memory_record, cost->memory, TN_COST_MEMORIES, error);
+    return tn_output_rows(&memory_record, cost->memory, cost->memories, error);
 }
 
 static tn_status print_clocks(const tn_cost *cost, tn_error *error) {
@@ -489,7 +512,7 @@ typedef struct {
     tn_common common;
     const char *device, *point, *folder, *format, *show;
     tn_option_list set;
-    bool full;
+    bool full, shell;
     bool shown[SECTIONS];
 } request;
 
@@ -544,6 +567,10 @@ static tn_status price(const tn_target *target, tn_program_cache *cache, tn_aren
     const tn_limits limits = {.budget = &has};
     tn_priced priced;
     TN_TRY(tn_design_price(design, NULL, cache, arena, &priced, error));
+    if (cost->has_shell) {
+        cost->shell_lut = design->device->control.shell_lut;
+        cost->shell_ff = design->device->control.shell_ff;
+    }
     cost->build = design->build;
     cost->step = *priced.step;
     TN_TRY(tn_price_explain(priced.workload, &cost->build, arena, &cost->why, error));
@@ -608,7 +635,7 @@ static tn_status draw(const request *asked, tn_figure_format format, tn_arena *a
 static tn_status answer_request(const request *asked, tn_target *target, tn_program_cache *cache,
                                 tn_arena *arena, tn_error *error) {
     tn_figure_format format;
-    tn_cost cost = {0};
+    tn_cost cost = {.has_shell = asked->shell};
     TN_TRY(read_format(asked, &format, error));
     TN_TRY(load(asked, arena, target, error));
     TN_TRY(price(target, cache, arena, &cost, error));
@@ -626,6 +653,7 @@ static const tn_option options[] = {
      "print these alone: layers, phases, memory, budget, memories, kernels, floor, energy, clocks, flows, "
      "techniques, misfits, "
      "unverified"},
+    {"--shell", TN_INTO(request, shell), NULL, "with the bus around it that tenfold rtl --shell generates"},
     {"--full", TN_INTO(request, full), NULL, "print every section below the first page"},
     {"--plot", TN_INTO(request, folder), "DIR", "draw the step's timeline by kernel into this folder"},
     {"--format", TN_INTO(request, format), "png|svg|pdf", "picture format of --plot; default png"},

@@ -1,4 +1,4 @@
-/* tenfold list models|devices|spaces|flows|formats|techniques|keys|quantities|gpus */
+/* tenfold list models|devices|spaces|flows|formats|techniques|keys|quantities|gpus, tenfold list operators FILE */
 #include "base/memory.h"
 #include "base/name_index.h"
 #include "base/search_path.h"
@@ -6,6 +6,7 @@
 #include "cli/cmd_technique.h"
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/list_operators.h"
 #include "cli/output.h"
 #include "cli/technique_questions.h"
 #include "design/changes.h"
@@ -30,10 +31,13 @@ static const char *const gpus[] = {NULL};
 /* Stand for what --set takes, and what designs have. */
 static const char *const keys[] = {NULL}, *const quantities[] = {NULL};
 
+/* Stands for rows of a device, or of a report. */
+static const char *const operators[] = {NULL};
+
 static const catalogue catalogues[] = {
     {"models", "models", NULL},     {"devices", "models/devices", NULL}, {"spaces", "spaces", NULL},
     {"flows", NULL, tn_flow_names}, {"formats", NULL, tn_format_names},  {"techniques", NULL, NULL},
-    {"keys", NULL, keys},           {"quantities", NULL, quantities},
+    {"keys", NULL, keys},           {"quantities", NULL, quantities},    {"operators", NULL, operators},
 #ifdef TENFOLD_SATELLITES
     {"gpus", NULL, gpus},
 #endif
@@ -151,6 +155,10 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
     (void)answer;
     TN_TRY(find(what, &wanted, error));
     const char *const *names = wanted->names;
+    if (common->arguments > 1 && names != operators)
+        return tn_fail(error, TN_INPUT, "unexpected argument '%.60s'; list %s takes none",
+                       common->argument[1], what);
+    if (names == operators) return tn_list_operators(common, error);
     if (!wanted->folder && !names) return list_techniques(common, error);
 #ifdef TENFOLD_SATELLITES
     if (names == gpus) return tn_list_gpus(common, error);
@@ -184,10 +192,12 @@ static const tn_record names_record = {.column = names_keys,
 
 const tn_command tn_command_list = {
     .name = "list",
-    .summary =
-        "list what can be named: models, devices, spaces, flows, formats, techniques, keys, quantities, gpus",
-    .usage = "models|devices|spaces|flows|formats|techniques|keys|quantities|gpus",
-    .arguments = {1, 1},
-    TN_ANSWERS(&names_record, &technique_list_record, &format_list_record),
+    .summary = "list what can be named: models, devices, spaces, flows, formats, techniques, keys, "
+               "quantities, gpus; and operators: rows of a "
+               "device, or of a report of high-level synthesis",
+    .usage =
+        "models|devices|spaces|flows|formats|techniques|keys|quantities|gpus\noperators DEVICE|REPORT.xml",
+    .arguments = {1, 2},
+    TN_ANSWERS(&names_record, &technique_list_record, &format_list_record, &tn_list_operators_record),
     .answer = answer,
 };

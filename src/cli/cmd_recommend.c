@@ -326,7 +326,9 @@ static tn_status print_choices(const tn_space *space, uint64_t id, tn_error *err
 static void print_cost(const tn_result_row *row, const tn_explanation *why,
                        const tn_accuracy_grounds *accuracy) {
     char step[32], epoch[32], energy[32], power[32], memory[32], dof[32], parameters[32];
+    char hardware[TN_HARDWARE_TEXT];
     tn_say("it costs\n");
+    tn_say("  hardware  %s\n", tn_hardware_text(why, hardware));
     tn_say("  latency   %s a step, %s an epoch\n",
            tn_si_text(tn_result_value(row, "seconds_per_step"), "s", step),
            tn_si_text(tn_result_value(row, "seconds_per_epoch"), "s", epoch));
@@ -340,8 +342,6 @@ static void print_cost(const tn_result_row *row, const tn_explanation *why,
            tn_si_rough(tn_cost_joules(why->most_joules), "J", power));
     tn_say("  memory    %s in block RAM and UltraRAM blocks\n",
            tn_bytes_text(tn_result_value(row, "on_chip_bytes"), memory));
-    if (strcmp(why->rtl, "yes") != 0)
-        tn_say("  hardware  none is generated of it (tenfold rtl): %s has no template\n", why->rtl);
     tn_say("  model     %s parameters; the weights that the choices vary have %s degrees of freedom\n",
            tn_count_text((uint64_t)tn_result_value(row, "parameters"), parameters),
            tn_count_text((uint64_t)tn_result_value(row, "degrees_of_freedom"), dof));
@@ -448,6 +448,7 @@ static tn_status print_json(const tn_recommended *found, tn_error *error) {
         else if (strcmp(tn_quantities[i].name, "accuracy") != 0)
             tn_json_put_real(&json, tn_quantities[i].name, row->value[i]);
     tn_accuracy_grounds_json(&grounds->accuracy, &json);
+    tn_json_put_text(&json, "operator_set", why->operator_set);
     tn_json_put_text(&json, "slowest_kernel", busiest(why)->name);
     tn_json_put_real(&json, "slowest_kernel_share", busy_share(why));
     tn_json_put_text(&json, "tightest_resource", tn_resource_names[tightest]);
@@ -613,6 +614,7 @@ static const tn_column answer_keys[] = {
     TN_ANSWER_KEY("unlearned", "string null"),
     TN_ANSWER_KEY("probability", "number null"),
     TN_ANSWER_KEY("settled", "object null"),
+    TN_ANSWER_KEY("operator_set", "string"),
     TN_ANSWER_KEY("slowest_kernel", "string"),
     TN_ANSWER_KEY("slowest_kernel_share", "number null"),
     TN_ANSWER_KEY("tightest_resource", "string"),

@@ -15,8 +15,8 @@
 typedef struct request {
     tn_common common;
     const char *target, *path, *point, *data, *schedule, *tokens, *precision, *weights, *folder, *generate,
-        *device, *format;
-    uint64_t epochs, seed, steps, threads, sentences;
+        *device, *format, *history;
+    uint64_t epochs, seed, steps, threads, sentences, score_steps, gradient_steps;
     double rate, rank_penalty;
     tn_real real;
     bool resume, plot;
@@ -163,11 +163,15 @@ static const tn_column zeros_columns[] = {
     TN_COLUMN(tn_layer_zeros, phase, "phase"),
     TN_COLUMN(tn_layer_zeros, activations, "activations"),
     TN_COLUMN(tn_layer_zeros, gradients, "gradients"),
+    TN_COLUMN(tn_layer_zeros, skip_activations, "its skip"),
+    TN_COLUMN(tn_layer_zeros, skip_gradients, "skip"),
 };
 static const tn_record zeros_record = TN_RECORD(tn_layer_zeros, zeros_columns);
 static const tn_column all_zeros_columns[] = {
     TN_COLUMN(tn_zeros, activations, NULL),
     TN_COLUMN(tn_zeros, gradients, NULL),
+    TN_COLUMN(tn_zeros, skip_activations, NULL),
+    TN_COLUMN(tn_zeros, skip_gradients, NULL),
     TN_ROWS("layers", tn_zeros, layer, layers, zeros_record, NULL),
 };
 static const tn_record all_zeros_record = TN_RECORD(tn_zeros, all_zeros_columns);
@@ -197,6 +201,10 @@ static const tn_column answer_columns[] = {
     TN_OBJECT("macs", answer_data, result.macs, pair_record, NULL),
     TN_OBJECT("zeros", answer_data, result.zeros, all_zeros_record, NULL),
     TN_COLUMN_AS("wide_share", answer_data, result.wide_share, NULL),
+    TN_COLUMN_AS("device_seconds", answer_data, result.device_seconds, NULL,
+                 TN_WHEN(answer_data, result.priced), TN_OPTIONAL),
+    TN_COLUMN_AS("device_joules", answer_data, result.device_joules, NULL,
+                 TN_WHEN(answer_data, result.priced), TN_OPTIONAL),
     TN_COLUMN_AS("seconds_per_step", answer_data, result.seconds_per_step, NULL),
     TN_OBJECT("adapted", answer_data, result.adapted, adapted_record, NULL,
               TN_WHEN(answer_data, result.adapted.done), TN_OPTIONAL),
@@ -286,6 +294,9 @@ static tn_status print_training(const request *asked, const answer_data *answer,
         tn_say("%llu steps, %.3f ms each\n", (unsigned long long)r->steps, 1e3 * r->seconds_per_step);
     tn_say("zeros among operands: sparsity.activations=%.4g, sparsity.gradients=%.4g\n", r->zeros.activations,
            r->zeros.gradients);
+    if (r->priced)
+        tn_say("on the device these steps take %.4g s and %.4g J, as predicted\n", r->device_seconds,
+               r->device_joules);
     if (!isnan(r->wide_share)) tn_say("wide operands: precision_schedule.wide_share=%.4g\n", r->wide_share);
     if (r->loads) {
         tn_say("\nwhat routers sent to each expert, %s:\n", r->epochs ? "last pass" : "all steps");
@@ -353,6 +364,10 @@ static tn_status train(const request *asked, const tn_target *target, tn_arena *
                        .folder = asked->folder,
                        .resume = asked->resume,
                        .design = target->design.device ? &target->design : NULL,
+                       .priced = target->design.device && (asked->device || asked->history),
+                       .history = asked->history,
+                       .score_steps = asked->score_steps,
+                       .gradient_steps = asked->gradient_steps,
                        .watch = {.report = asked->common.quiet ? NULL : report,
                                  .user = &watch,
                                  .stepped = asked->plot ? tn_loss_curve_step : NULL,
@@ -443,6 +458,7 @@ static tn_status refuse_unused(const request *asked, tn_error *error) {
         {(steps || replay) && asked->plot, "--plot"},
         {(steps || replay) && asked->epochs, "--epochs"},
         {(steps || replay) && asked->tokens, "--tokens"},
+        {(steps || replay) && asked->history, "--history"},
         {(steps || replay) && !isnan(asked->rank_penalty), "--adapt-ranks"},
         {replay && asked->data, "--data"},
         {replay && asked->steps, "--steps"},
@@ -475,6 +491,13 @@ static tn_status check_request(request *asked, tn_error *error) {
         return tn_fail(error, TN_INPUT, "--steps N goes with --data none, and that with it");
     if (asked->resume && !asked->folder)
         return tn_fail(error, TN_INPUT, "--resume needs -o OUT, where the checkpoint lies");
+    if ((asked->score_steps || asked->gradient_steps) && !asked->history)
+        return tn_fail(error, TN_INPUT,
+                       "--score-steps and --gradient-noise fill columns of --history FILE, which is missing");
+    if (asked->gradient_steps == 1)
+        return tn_fail(error, TN_INPUT, "--gradient-noise 1; a variance is of 2 steps or more");
+    if (asked->history && asked->resume)
+        return tn_fail(error, TN_INPUT, "--history is of a whole run; leave --resume out");
     if (asked->plot && !asked->folder)
         return tn_fail(error, TN_INPUT, "--plot needs -o OUT; it draws OUT/figures/training");
     for (int real = 0; real < TN_REALS; real++)
@@ -515,7 +538,13 @@ static const tn_option options[] = {
     {"--adapt-ranks", TN_INTO(request, rank_penalty), "PENALTY",
      "let slices of cores vanish; model.yaml in OUT is the trimmed model (training.rank_penalty, 0)"},
     {"--device", TN_INTO(request, device), "DEVICE",
-     "with --adapt-ranks: where a slice's latency and memory weigh its penalty (none: all alike)"},
+     "adds up what the steps take there; with --adapt-ranks a slice's latency and memory weigh its penalty "
+     "(none)"},
+    {"--history", TN_INTO(request, history), "FILE",
+     "CSV: a row for each step with its loss and, with --device, seconds and joules so far (none)"},
+    {"--score-steps", TN_INTO(request, score_steps), "N", "with --history: score dev every N steps, too"},
+    {"--gradient-noise", TN_INTO(request, gradient_steps), "N",
+     "with --history: variance of the gradients of every N steps, and what is common to them"},
     {"--tokens", TN_INTO(request, tokens), "true|padded", "run the true lengths, or all padded (true)"},
     {"--precision", TN_INTO(request, precision), "float32|float64", "of the arithmetic (float32)"},
     {"--threads", TN_INTO(request, threads), "N",

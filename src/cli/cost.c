@@ -28,13 +28,20 @@ static void make_memory(tn_cost *cost) {
         {"optimizer_bytes", "optimizer state", step->optimizer_elements, step->optimizer_bytes},
         {"activation_bytes", "saved activations", step->activation_elements, step->activation_bytes},
         {"peak_bytes", "most live at once", step->peak_elements, step->peak_bytes},
+        {"cache_bytes", "cache of keys and values", step->cache_elements, step->cache_bytes},
+        {"cache_moved_bytes", "of it read and written a step", step->cache_moved_elements,
+         step->cache_moved_bytes},
     };
-    for (int i = 0; i < TN_COST_MEMORIES; i++) cost->memory[i] = rows[i];
+    cost->memories = step->decoding ? TN_COST_MEMORIES : TN_COST_MEMORIES - 2;
+    for (uint32_t i = 0; i < cost->memories; i++) cost->memory[i] = rows[i];
 }
 
 static void make_resources(tn_cost *cost) {
     for (int i = 0; i < TN_RESOURCES; i++) {
-        uint64_t need = tn_resource_amount(&cost->why.price.used, (tn_resource)i);
+        uint64_t need =
+            tn_resource_amount(&cost->why.price.used, (tn_resource)i) + (i == TN_LUT  ? cost->shell_lut
+                                                                         : i == TN_FF ? cost->shell_ff
+                                                                                      : 0);
         uint64_t have = tn_resource_amount(&cost->why.available, (tn_resource)i);
         double share = have ? (double)need / (double)have : need ? NAN : 0;
         cost->resource[i] = (tn_cost_resource){tn_resource_names[i], need, have, share};
@@ -170,7 +177,10 @@ tn_status tn_cost_prepare(tn_cost *cost, tn_arena *arena, tn_error *error) {
     make_energy(cost);
     cost->seconds_per_epoch = cost->why.price.seconds_per_step * (double)cost->step.steps_per_epoch;
     cost->fits = cost->why.price.misfits == 0;
+    for (int i = 0; i < TN_RESOURCES; i++)
+        cost->fits &= cost->resource[i].used <= cost->resource[i].available;
     cost->rtl = cost->why.rtl;
+    cost->operator_set = cost->why.operator_set;
     TN_TRY(make_kernels(cost, arena, error));
     return make_layers(cost, arena, error);
 }
@@ -274,6 +284,7 @@ static const tn_column layout_columns[] = {
     TN_WRITTEN(NULL, NULL, "skew", .cell = show_skew),
     TN_LIST("skew", tn_array_layout, skew, axes, NULL),
     TN_LIST("divide", tn_array_layout, divide, axes, NULL),
+    TN_LIST("turn", tn_array_layout, turn, axes, NULL),
     TN_COLUMN(tn_array_layout, slices, NULL),
     TN_COLUMN(tn_array_layout, words, "words"),
     TN_COLUMN(tn_array_layout, padded_elements, "elements with padding"),

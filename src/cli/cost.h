@@ -47,7 +47,7 @@ typedef struct tn_cost_energy {
 } tn_cost_energy;
 
 /* Contents of memory by role; parts of energy, then sums of them. */
-enum { TN_COST_MEMORIES = 5, TN_COST_DYNAMIC = TN_ENERGY_PARTS, TN_COST_ALL, TN_COST_ENERGIES };
+enum { TN_COST_MEMORIES = 7, TN_COST_DYNAMIC = TN_ENERGY_PARTS, TN_COST_ALL, TN_COST_ENERGIES };
 
 typedef struct tn_cost {
     /* Given: */
@@ -71,14 +71,18 @@ typedef struct tn_cost {
     /* Made of it: */
     tn_cost_phase phase[TN_PHASES];
     tn_cost_layer *layer; /* [step.layers] */
-    tn_cost_memory memory[TN_COST_MEMORIES];
+    uint32_t memories;
+    tn_cost_memory memory[TN_COST_MEMORIES]; /* the last two of a step that decodes */
     tn_cost_resource resource[TN_RESOURCES];
     tn_cost_kernel *kernel; /* [why.kernels] */
     tn_cost_energy energy[TN_COST_ENERGIES];
     tn_device_energy coefficients;
     double seconds_per_epoch;
+    bool has_shell; /* the two below are in `resource` and in `fits` */
+    uint64_t shell_lut, shell_ff;
     bool fits;
-    const char *rtl; /* "yes", or the key that keeps it from being generated */
+    const char *rtl;          /* "yes", or the key that keeps it from being generated */
+    const char *operator_set; /* whose operators the price rests on: "generated", "hls" or "mixed" */
 } tn_cost;
 
 /* Of a step's energy by part: all together. */
@@ -89,6 +93,10 @@ extern const tn_record tn_cost_memory_record, tn_cost_grouping_record; /* of tn_
 
 /* For people: the first page, whose last line says how to ask for more (`again`: the arguments); the design's memories, and what
  * grouping and placement are worth. */
+/* Whether hardware is generated of the design, or which key prevents it, and whose operators are priced: in `text`. */
+enum { TN_HARDWARE_TEXT = 160 };
+const char *tn_hardware_text(const tn_explanation *why, char text[TN_HARDWARE_TEXT]);
+
 void tn_cost_print_page(const tn_cost *cost, const char *again);
 tn_status tn_cost_print_memories(const tn_cost *cost, tn_error *error);
 

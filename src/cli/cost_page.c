@@ -1,4 +1,5 @@
 /* The first page of `tenfold cost`: the verdict, five numbers, what takes most, what to change. */
+#include "base/c_locale.h"
 #include "cli/cost.h"
 #include "cli/output.h"
 #include "text/number.h"
@@ -123,6 +124,17 @@ static void say_faster(const tn_cost *cost) {
 
 /* ---- the page ---- */
 
+const char *tn_hardware_text(const tn_explanation *why, char text[TN_HARDWARE_TEXT]) {
+    const bool built = strcmp(why->rtl, "yes") == 0;
+    const char *operators = strcmp(why->operator_set, "generated") == 0
+                                ? built ? "generated, those that are built" : "generated"
+                            : strcmp(why->operator_set, "hls") == 0 ? "hls, by high-level synthesis"
+                                                                    : "some generated, some hls";
+    tn_snprintf(text, TN_HARDWARE_TEXT, "rtl %s%s; operators: %s",
+                built ? "yes" : "no, there is no template for key ", built ? "" : why->rtl, operators);
+    return text;
+}
+
 static void say_numbers(const tn_cost *cost) {
     const tn_step *step = &cost->step;
     const tn_price *price = &cost->why.price;
@@ -161,6 +173,11 @@ static void say_numbers(const tn_cost *cost) {
     }
     tn_say_folded("device", INDENT, "%s", used.data ? used.data : "nothing is used");
     tn_buffer_free(&used);
+    if (cost->has_shell)
+        tn_say_folded("shell", INDENT,
+                      "%s LUT and %s flip-flops of these are its bus (tenfold rtl --shell)%s",
+                      tn_count_text(cost->shell_lut, a), tn_count_text(cost->shell_ff, b),
+                      !cost->fits && cost->why.misfits == 0 ? "; without it the design fits" : "");
 }
 
 void tn_cost_print_page(const tn_cost *cost, const char *again) {
@@ -170,8 +187,9 @@ void tn_cost_print_page(const tn_cost *cost, const char *again) {
     tn_say_folded("", 0, "%s on %s: %s", step->name, why->device, cost->fits ? "fits" : "DOES NOT FIT");
     tn_say_folded("", 2, "batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s; %s step%s an epoch", step->batch,
                   step->sequence, step->precision,
-                  step->inference ? "inference: a step is a forward pass"
-                                  : tn_optimizer_names[step->optimizer],
+                  step->decoding    ? "decoding: a step is of one token"
+                  : step->inference ? "inference: a step is a forward pass"
+                                    : tn_optimizer_names[step->optimizer],
                   tn_count_text(step->steps_per_epoch, a), step->steps_per_epoch == 1 ? "" : "s");
     for (uint32_t i = 0; i < why->misfits; i++) {
         const tn_misfit *misfit = &why->misfit[i];
@@ -179,12 +197,14 @@ void tn_cost_print_page(const tn_cost *cost, const char *again) {
                       tn_count_text(misfit->needed, a), tn_count_text(misfit->available, b),
                       misfit->count ? "; most for " : "", misfit->count ? misfit->largest[0] : "");
     }
+    char hardware[TN_HARDWARE_TEXT];
+    tn_say_folded("hardware", INDENT, "%s", tn_hardware_text(why, hardware));
     say_numbers(cost);
     say_greatest(cost);
     if (why->bound) tn_say_folded("waits for", INDENT, "%s", why->bound);
     if (cost->fits)
         say_faster(cost);
-    else
+    else if (why->misfits)
         say_remedies(&cost->remedies);
     if (why->unverified_count)
         tn_say_folded("rests on", INDENT,

@@ -41,6 +41,7 @@ static void put_searched(const tn_array_layout *layout, tn_json *json) {
     tn_json_put_counts(json, "word", layout->word, layout->axes);
     tn_json_put_counts(json, "skew", layout->skew, layout->axes);
     tn_json_put_counts(json, "divide", layout->divide, layout->axes);
+    tn_json_put_counts(json, "turn", layout->turn, layout->axes);
     tn_json_put_count(json, "slices", layout->slices);
     tn_json_put_count(json, "padded_elements", layout->padded_elements);
 }
@@ -216,30 +217,30 @@ static void put_list(const tn_export *exported, const char *name, int which, tn_
 
 static void put_header_types(tn_buffer *out) {
     tn_buffer_text(
-        out,
-        "typedef struct {\n    const char *name, *style;\n    uint64_t banks, width_bits, depth, "
-        "row_elements;\n"
-        "    uint32_t bram18, bram36, uram, lutram;\n} tenfold_memory;\n\n"
-        "/* memory: place in tenfold_memories, or TENFOLD_OFF_CHIP. offset, rows: of that memory. "
-        "first, last: operations. */\n"
-        "typedef struct {\n    const char *tensor;\n    uint32_t memory;\n    uint64_t elements, "
-        "offset, rows;\n"
-        "    uint32_t first, last, axes, shape; /* shape: where its axes begin in tenfold_shapes */\n"
-        "    /* Its layout: axes that begin at `layout` in tenfold_sizes, _words, _skews and _divides. "
-        "Element x lies "
-        "in\n"
-        "     * the word c = x / word, in bank (sum of skew c) mod banks, in row c / divide in C order, in C "
-        "order "
-        "within\n"
-        "     * the word; its slices one behind the other. layout_axes 0: in C order, row behind row. */\n"
-        "    uint64_t banks, slices;\n    uint32_t layout_axes, layout;\n} "
-        "tenfold_array;\n\n"
-        "/* reads, writes, waits: where its own begin in the lists of that name, and how many. */\n"
-        "typedef struct {\n    const char *layer, *kind, *kernel;\n    uint64_t batch, rows, columns, "
-        "reduction;\n"
-        "    uint32_t reads, read_count, writes, write_count, waits, wait_count;\n    uint64_t start, "
-        "finish;\n"
-        "} tenfold_operation;\n\n");
+        out, "typedef struct {\n    const char *name, *style;\n    uint64_t banks, width_bits, depth, "
+             "row_elements;\n"
+             "    uint32_t bram18, bram36, uram, lutram;\n} tenfold_memory;\n\n"
+             "/* memory: place in tenfold_memories, or TENFOLD_OFF_CHIP. offset, rows: of that memory. "
+             "first, last: operations. */\n"
+             "typedef struct {\n    const char *tensor;\n    uint32_t memory;\n    uint64_t elements, "
+             "offset, rows;\n"
+             "    uint32_t first, last, axes, shape; /* shape: where its axes begin in tenfold_shapes */\n"
+             "    /* Its layout: axes that begin at `layout` in tenfold_sizes, _words, _skews, _divides and "
+             "_turns. "
+             "Element x lies in\n"
+             "     * the word c = x / word, in bank (sum of skew c + c / turn) mod banks, without the latter "
+             "where turn "
+             "is 0, in row\n"
+             "     * c / divide in C order, in C order within the word; its slices one behind the other. "
+             "layout_axes 0: in C order, row behind row. */\n"
+             "    uint64_t banks, slices;\n    uint32_t layout_axes, layout;\n} "
+             "tenfold_array;\n\n"
+             "/* reads, writes, waits: where its own begin in the lists of that name, and how many. */\n"
+             "typedef struct {\n    const char *layer, *kind, *kernel;\n    uint64_t batch, rows, columns, "
+             "reduction;\n"
+             "    uint32_t reads, read_count, writes, write_count, waits, wait_count;\n    uint64_t start, "
+             "finish;\n"
+             "} tenfold_operation;\n\n");
 }
 
 /* One number of each axis of every array's layout. */
@@ -264,6 +265,7 @@ static void put_header_arrays(const tn_export *exported, tn_buffer *out) {
     put_header_layouts(exported, "words", offsetof(tn_array_layout, word), out);
     put_header_layouts(exported, "skews", offsetof(tn_array_layout, skew), out);
     put_header_layouts(exported, "divides", offsetof(tn_array_layout, divide), out);
+    put_header_layouts(exported, "turns", offsetof(tn_array_layout, turn), out);
     tn_buffer_text(out, "static const uint64_t tenfold_shapes[] = {");
     for (uint32_t i = 0; i < d->arrays; i++)
         for (uint32_t k = 0; k < d->array[i].axes; k++)

@@ -142,7 +142,8 @@ static tn_status ideal_issues(const tn_program *program, const tn_kernel_edges *
 
 static tn_status answer_layer(const tn_question_values *v, tn_arena *arena, layer_answer *answer,
                               tn_error *error) {
-    const tn_kernel_edges edges = {v->value[LAYER_ROWS], v->value[LAYER_COLUMNS], v->value[LAYER_REDUCTION]};
+    const tn_kernel_edges edges = {v->value[LAYER_ROWS], v->value[LAYER_COLUMNS], v->value[LAYER_REDUCTION],
+                                   false};
     tn_program program;
     tn_layouts layouts;
     for (int i = LAYER_ROWS; i <= LAYER_REDUCTION; i++)
@@ -299,7 +300,7 @@ static tn_status add_operand(const tn_question_values *v, uint64_t rows, uint64_
 static tn_status ask_matmul(const tn_question_values *v, const tn_lane *lane, uint64_t *cycles,
                             tn_resources *used, tn_error *error) {
     const uint64_t *p = v->value;
-    const tn_matmul kernel = {p[ROWS], p[COLUMNS], p[REDUCTION], *lane};
+    const tn_matmul kernel = {p[ROWS], p[COLUMNS], p[REDUCTION], *lane, false};
     const tn_product_size product = {p[BATCH], p[M], p[K], p[N]};
     tn_matmul_time time;
     TN_TRY(tn_matmul_cycles(&kernel, &product, &time, error));

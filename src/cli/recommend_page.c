@@ -3,6 +3,7 @@
 #include "cli/cmd_recommend.h"
 
 #include "base/c_locale.h"
+#include "cli/cost.h"
 #include "cli/output.h"
 #include "text/words.h"
 
@@ -173,10 +174,12 @@ tn_status tn_recommend_words(const tn_recommended *found, tn_buffer *words, tn_e
     const tn_result *result = found->result;
     const tn_result_row *row = found->row;
     const tn_space *own = tn_space_of(result->space, row->id);
+    char hardware[TN_HARDWARE_TEXT];
     say(words, "build", "design %" PRIu64 " of %s: %s on %s", row->id, result->space->name,
         tn_model_name(own->model), tn_device_name(own->device));
     say_reason(result, found->choice, found->where != NULL, words);
     TN_TRY(say_choices(result->space, row->id, words, error));
+    say(words, "hardware", "%s", tn_hardware_text(found->why, hardware));
     say_numbers(result, row, &found->grounds->accuracy, found->why, words);
     say_limits(result, row, found->why, words);
     say_sure(result, found->choice, found->grounds, found->why, words);

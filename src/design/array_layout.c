@@ -20,23 +20,25 @@ typedef struct {
 /* Axes of a layout that is being told. */
 typedef struct {
     const char **axis;
-    uint64_t *size, *word, *skew, *divide;
+    uint64_t *size, *word, *skew, *divide, *turn;
 } axes;
 
 static tn_status make_axes(const teller *report, tn_array_layout *layout, uint32_t count, axes *made) {
     uint64_t *numbers;
     TN_TRY(TN_NEW(report->arena, count, &made->axis, report->error));
-    TN_TRY(TN_NEW(report->arena, (size_t)count * 4, &numbers, report->error));
+    TN_TRY(TN_NEW(report->arena, (size_t)count * 5, &numbers, report->error));
     made->size = numbers;
     made->word = numbers + count;
     made->skew = numbers + 2 * (size_t)count;
     made->divide = numbers + 3 * (size_t)count;
+    made->turn = numbers + 4 * (size_t)count;
     layout->axes = count;
     layout->axis = made->axis;
     layout->size = made->size;
     layout->word = made->word;
     layout->skew = made->skew;
     layout->divide = made->divide;
+    layout->turn = made->turn;
     return TN_OK;
 }
 
@@ -75,6 +77,7 @@ static tn_status tell_tensor(const teller *report, const tn_tensor_layout *tenso
         made.word[k] = tensor->edge[k];
         made.skew[k] = tensor->skew[k];
         made.divide[k] = tensor->divide[k];
+        made.turn[k] = tensor->turn[k];
     }
     layout->banks = tensor->banks;
     layout->slices = slices;
@@ -97,6 +100,7 @@ static tn_status tell_matrix(const teller *report, const tn_shared_words *words,
     made.skew[1] = words->apart % layout->banks;
     made.divide[0] = layout->banks >> words->divide_log;
     made.divide[1] = UINT64_C(1) << words->divide_log;
+    made.turn[1] = words->turn_log ? UINT64_C(1) << words->turn_log : 0;
     layout->slices = heads;
     return measure(report, layout);
 }

@@ -2,7 +2,7 @@
  * and what a hand-over needs to find an element.
  *
  * Element x (one coordinate an axis, each below `size`) lies in the word c, c_k = floor(x_k / word_k). A word lies in bank
- * (sum of skew_k c_k) mod banks, and, counted from the array's first row, in row
+ * (sum of skew_k c_k + floor(c_k / turn_k), the latter where turn_k is not 0) mod banks, and, counted from the array's first row, in row
  * sum of floor(c_k / divide_k) stride_k, the strides being those of the C order of ceil(ceil(size_k / word_k) / divide_k).
  * Within the word elements lie in C order. An array of several slices has them one behind the other, each in as many rows.
  */
@@ -30,10 +30,10 @@ typedef struct tn_array_layout {
     uint32_t memory;  /* of the map; UINT32_MAX: off chip, and nothing below holds */
     uint32_t axes;
     const char *const *axis; /* names: "i3", an index of its layer's program; "row", "column"; "element" */
-    const uint64_t *size, *word, *skew, *divide; /* [axes] */
-    uint64_t banks, row_elements;                /* banks times the elements of a word */
-    uint64_t slices, words, depth;               /* of all slices; depth: rows */
-    uint64_t padded_elements;                    /* words times the elements of a word */
+    const uint64_t *size, *word, *skew, *divide, *turn; /* [axes] */
+    uint64_t banks, row_elements;                       /* banks times the elements of a word */
+    uint64_t slices, words, depth;                      /* of all slices; depth: rows */
+    uint64_t padded_elements;                           /* words times the elements of a word */
     uint32_t uses;
     const tn_array_use *use;
 } tn_array_layout;

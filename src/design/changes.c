@@ -185,7 +185,7 @@ static uint64_t merge_price(void *user, const tn_product_shape *shape) {
 
 static tn_status price_least_cycles(comparison *state, tn_flow_price *line) {
     const tn_build *build = &state->design.build;
-    tn_matmul kernel = {build->rows, build->columns, build->reduction, {.group = 0}};
+    tn_matmul kernel = {.rows = build->rows, .columns = build->columns, .reduction = build->reduction};
     tn_program_cache *cache;
     TN_TRY(tn_lane_load(state->design.device, &state->arithmetic, &kernel.lane, state->error));
     const tn_pricing pricing = {.price = merge_price, .user = &kernel};

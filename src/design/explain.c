@@ -67,6 +67,7 @@ static tn_status tell_kernel(teller *report, uint32_t unit, tn_kernel_line *line
 static void tell_routing(teller *report) {
     tn_resources used = tn_workload_routing(report->workload, report->build, report->memories.port);
     used.lut += report->memories.selection_lut;
+    used.ff += report->memories.read_ff;
     report->kernel[report->out->kernels++] =
         (tn_kernel_line){.name = "routing",
                          .count = 1,
@@ -155,7 +156,8 @@ static tn_status tell_fused(teller *report) {
 
 static tn_status tell_descriptors(teller *report) {
     const tn_workload *workload = report->workload;
-    uint64_t bits = workload->device->control.descriptor_bits, operations = workload->step->operations;
+    const uint64_t bits = workload->device->control.descriptor_bits, operations = workload->step->operations;
+    if (tn_device_is_generated(workload->device)) return TN_OK; /* logic */
     if (bits == 0 || operations == 0) return TN_OK;
     tn_memory_line *line = &report->memory[report->out->memories++];
     *line = (tn_memory_line){.name = "descriptors", .role = "descriptors", .arrays = 1};
@@ -401,6 +403,7 @@ static void note_operators(unverified_names *all, bool *told) {
         const tn_lane *lane = &workload->lane[i];
         if (lane->multiply.row) note_row(all, told, lane->multiply.row);
         if (lane->sum.row) note_row(all, told, lane->sum.row);
+        if (lane->begin_multiply.row) note_row(all, told, lane->begin_multiply.row);
         integer |= !lane->multiply.row;
     }
     note_unverified(all, integer && workload->device->integer.origin == TN_UNVERIFIED, "integer", "");
@@ -437,6 +440,14 @@ static void note_external(unverified_names *all) {
         note_unverified(all, true, name, external->unverified.item[i]);
 }
 
+static void note_edram(unverified_names *all) {
+    const tn_device_edram *edram = &all->report->workload->device->edram;
+    if (edram->retention_us <= 0) return;
+    note_unverified(all, edram->origin == TN_UNVERIFIED, "edram", "");
+    for (size_t i = 0; i < edram->unverified.count && edram->origin != TN_UNVERIFIED; i++)
+        note_unverified(all, true, "edram", edram->unverified.item[i]);
+}
+
 static void note_energy(unverified_names *all) {
     const char *energy = (const char *)&all->report->workload->device->energy;
     for (size_t i = 0; i < tn_device_energy_schema.count; i++) {
@@ -444,6 +455,17 @@ static void note_energy(unverified_names *all) {
         const tn_sourced *figure = (const tn_sourced *)(energy + field->offset);
         note_unverified(all, figure->origin == TN_UNVERIFIED, "energy", field->key);
     }
+}
+
+/* Of the rows that the price takes; of none, what the device asks for. */
+static const char *operator_set_name(const tn_device *device, const bool *told) {
+    const tn_operator_row *row = device->operators.item;
+    bool of[] = {[TN_OPERATORS_HLS] = false, [TN_OPERATORS_GENERATED] = false};
+    for (size_t i = 0; i < device->operators.count; i++)
+        if (told[i]) of[row[i].set] = true;
+    if (of[TN_OPERATORS_HLS] == of[TN_OPERATORS_GENERATED] && of[TN_OPERATORS_HLS]) return "mixed";
+    const bool any = of[TN_OPERATORS_HLS] || of[TN_OPERATORS_GENERATED];
+    return tn_operator_source_names[any ? of[TN_OPERATORS_GENERATED] : device->operator_set];
 }
 
 static tn_status tell_unverified(teller *report) {
@@ -456,7 +478,9 @@ static tn_status tell_unverified(teller *report) {
     note_unverified(&all, device->memory.origin == TN_UNVERIFIED, "memory", "");
     note_control(&all);
     note_operators(&all, told);
+    report->out->operator_set = operator_set_name(device, told);
     note_external(&all);
+    note_edram(&all);
     note_energy(&all);
     report->out->unverified = all.name;
     report->out->unverified_count = all.count;
@@ -514,6 +538,7 @@ tn_status tn_price_explain(tn_workload *workload, const tn_build *build, tn_aren
     TN_TRY(tn_price_memories(workload, report.plan, build, ALL_STORES, &report.memories, error));
     tn_price_sum(workload, report.plan, build, &report.work, &report.memories, &explanation->price,
                  &activity);
+    explanation->cells = report.work.cells;
     tn_energy_of(workload->device, &activity, explanation->joules);
     TN_TRY(tell_energy_range(&report));
     TN_TRY(tn_plan_tasks(workload, report.plan, error));

@@ -87,6 +87,7 @@ typedef struct tn_explanation {
     const tn_timeline_item *item;
     const tn_fused_line *fused;
     tn_waited waited;
+    tn_cells_price cells; /* of memory that loses what it holds; no arrays where it keeps it */
     double joules[TN_ENERGY_PARTS];
     /* The same with every unverified figure of energy at its least and at its most (price/energy.h). */
     double least_joules[TN_ENERGY_PARTS], most_joules[TN_ENERGY_PARTS];
@@ -95,6 +96,8 @@ typedef struct tn_explanation {
     tn_fall_line fall[TN_FALLS]; /* from there to the step */
     const char *bound;           /* a sentence: what the step's time comes from */
     const char *rtl; /* "yes", or the key for which hardware is not generated (price/obstacle.h) */
+    /* Whose operators the price rests on: "generated" (those that tenfold rtl builds), "hls", or "mixed". */
+    const char *operator_set;
     uint32_t unverified_count;
     const char *const *unverified; /* keys of the device file */
 } tn_explanation;

@@ -49,9 +49,11 @@ static tn_status list_memory(maker *builder, uint32_t m, uint64_t copies) {
                                .row_elements = row_elements(builder, m),
                                .read_ports = builder->build->read_ports};
     tn_blocks bank;
-    tn_geometry geometry = (tn_geometry)builder->workload->device->memory.geometry;
-    TN_TRY(
-        tn_memory_blocks(geometry, made->style, made->width_bits, made->depth, false, &bank, builder->error));
+    const uint64_t own_bits = builder->map->memory[m].word_bits,
+                   word_bits = own_bits > 0 ? own_bits : builder->out->element_bits;
+    uint64_t rows;
+    TN_TRY(tn_bank_blocks(builder->workload->device, made->style, word_bits, made->width_bits, made->depth,
+                          &bank, &rows, builder->error));
     uint64_t times = made->banks * made->read_ports;
     made->blocks =
         (tn_blocks){bank.bram18 * times, bank.bram36 * times, bank.uram * times, bank.lutram * times};

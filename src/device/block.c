@@ -2,6 +2,8 @@
 
 #include "base/checked.h"
 
+#include <math.h>
+
 const char *const tn_geometry_names[] = {"hls", "yosys", NULL};
 const char *const tn_memory_style_names[] = {"auto", "block", "ultra", "distributed", NULL};
 const char *const tn_memory_asked_names[] = {"auto", "block", "ultra", "distributed", "shallow", NULL};
@@ -13,9 +15,11 @@ typedef struct {
 
 /* The aspect ratios of a block; the widest is simple dual port only. UltraScale+ and 7 series (UG573, UG473).
  */
-static const shape bram18_shapes[] = {{36, 512}, {18, 1024}, {9, 2048}, {4, 4096}, {2, 8192}, {1, 16384}};
-static const shape bram36_shapes[] = {{72, 512}, {36, 1024}, {18, 2048}, {9, 4096},
-                                      {4, 8192}, {2, 16384}, {1, 32768}};
+enum { BRAM18_SHAPES = 6, BRAM36_SHAPES = 7 };
+static const shape bram18_shapes[BRAM18_SHAPES] = {{36, 512}, {18, 1024}, {9, 2048},
+                                                   {4, 4096}, {2, 8192},  {1, 16384}};
+static const shape bram36_shapes[BRAM36_SHAPES] = {{72, 512}, {36, 1024}, {18, 2048}, {9, 4096},
+                                                   {4, 8192}, {2, 16384}, {1, 32768}};
 static const shape uram_shape = {72, 4096};
 
 static bool tiled(uint64_t width, uint64_t depth, shape block, uint64_t *blocks) {
@@ -25,7 +29,7 @@ static bool tiled(uint64_t width, uint64_t depth, shape block, uint64_t *blocks)
 static bool least_bram18(uint64_t width, uint64_t depth, bool true_dual_port, uint64_t *least) {
     *least = UINT64_MAX;
     bool fits = false;
-    for (size_t i = true_dual_port ? 1 : 0; i < sizeof bram18_shapes / sizeof *bram18_shapes; i++) {
+    for (size_t i = true_dual_port ? 1 : 0; i < BRAM18_SHAPES; i++) {
         uint64_t blocks;
         if (!tiled(width, depth, bram18_shapes[i], &blocks)) continue;
         fits = true;
@@ -95,8 +99,8 @@ static bool cheapest(elements width, uint64_t depth, const shape *shapes, size_t
 
 static bool yosys_bram(elements width, uint64_t depth, tn_blocks *blocks, uint64_t *rows) {
     tiling small, large;
-    if (!cheapest(width, depth, bram18_shapes, 6, bram18_library, &small)) return false;
-    if (!cheapest(width, depth, bram36_shapes, 7, bram36_library, &large)) return false;
+    if (!cheapest(width, depth, bram18_shapes, BRAM18_SHAPES, bram18_library, &small)) return false;
+    if (!cheapest(width, depth, bram36_shapes, BRAM36_SHAPES, bram36_library, &large)) return false;
     if (small.cost <= large.cost)
         blocks->bram18 = small.blocks;
     else
@@ -193,6 +197,51 @@ tn_status tn_memory_element_blocks(tn_memory_style style, uint64_t count, uint64
     if (!fits) return tn_fail(error, TN_OVERFLOW, "a memory's blocks do not fit 64 bits");
     *blocks = need;
     return TN_OK;
+}
+
+static void lower_blocks(elements width, uint64_t depth, const shape *shapes, size_t shapes_count,
+                         library block_memory, uint64_t each, uint64_t *least) {
+    for (size_t i = 0; i < shapes_count; i++) {
+        tiling made;
+        uint64_t blocks;
+        if (!pack(width, depth, shapes[i], block_memory, &made) || !tn_mul(made.blocks, each, &blocks))
+            continue;
+        if (blocks < *least) *least = blocks;
+    }
+}
+
+tn_status tn_memory_element_least(tn_memory_style style, uint64_t count, uint64_t element_bits,
+                                  uint64_t depth, tn_blocks *blocks, tn_error *error) {
+    const elements width = {count, element_bits};
+    uint64_t rows, least = UINT64_MAX;
+    TN_TRY(tn_memory_element_blocks(style, count, element_bits, depth, blocks, &rows, error));
+    if (style == TN_STYLE_DISTRIBUTED) blocks->lutram = count * tn_memory_least_luts(element_bits, depth);
+    if (style != TN_STYLE_BLOCK) return TN_OK;
+    lower_blocks(width, depth, bram18_shapes, BRAM18_SHAPES, bram18_library, 1, &least);
+    lower_blocks(width, depth, bram36_shapes, BRAM36_SHAPES, bram36_library, 2, &least);
+    *blocks = (tn_blocks){.bram18 = least};
+    return TN_OK;
+}
+
+static void lower_density(uint64_t element_bits, shape block, library block_memory, uint64_t capacity_bits,
+                          double *least) {
+    const uint64_t lanes = block_memory.lanes < block.width ? block_memory.lanes : block.width,
+                   padded = tn_ceil_div(element_bits, lanes) * lanes;
+    const double density =
+        (double)padded / (double)element_bits * (double)capacity_bits / (double)(block.width * block.depth);
+    if (density < *least) *least = density;
+}
+
+double tn_memory_element_density(tn_memory_style style, uint64_t element_bits) {
+    double least = INFINITY;
+    for (size_t i = 0; style == TN_STYLE_ULTRA && i < URAM_LIBRARIES; i++)
+        lower_density(element_bits, uram_shape, uram_libraries[i], TN_MEMORY_CAPACITY_URAM_BITS, &least);
+    for (size_t i = 0; style == TN_STYLE_BLOCK && i < BRAM18_SHAPES; i++)
+        lower_density(element_bits, bram18_shapes[i], bram18_library, TN_MEMORY_CAPACITY_BRAM18_BITS, &least);
+    for (size_t i = 0; style == TN_STYLE_BLOCK && i < BRAM36_SHAPES; i++)
+        lower_density(element_bits, bram36_shapes[i], bram36_library, 2 * TN_MEMORY_CAPACITY_BRAM18_BITS,
+                      &least);
+    return least;
 }
 
 tn_memory_style tn_memory_style_auto(uint64_t width_bits, uint64_t depth, uint64_t lutram_bits_most) {

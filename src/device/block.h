@@ -76,6 +76,16 @@ uint64_t tn_memory_least_luts(uint64_t width_bits, uint64_t depth);
 tn_status tn_memory_element_blocks(tn_memory_style style, uint64_t count, uint64_t element_bits,
                                    uint64_t depth, tn_blocks *blocks, uint64_t *rows, tn_error *error);
 
+/* No more blocks than tn_memory_element_blocks gives such a memory of that depth or any greater one, or several whose words have
+ * as many elements together: of each kind the least of all shapes, as each shape's blocks grow with both, and the one that is
+ * taken, of the least cost, is one of them. Pairs of block RAM count as two of bram18; bram36 is 0. */
+tn_status tn_memory_element_least(tn_memory_style style, uint64_t count, uint64_t element_bits,
+                                  uint64_t depth, tn_blocks *blocks, tn_error *error);
+
+/* The least capacity of blocks for a bit of such elements, whatever the count and depth: what fills whole rows of blocks. Block RAM
+ * or UltraRAM. */
+double tn_memory_element_density(tn_memory_style style, uint64_t element_bits);
+
 /* The style that a memory gets where none is asked for, as the tools choose it: LUTRAM up to
  * `lutram_bits_most`, else block RAM. */
 tn_memory_style tn_memory_style_auto(uint64_t width_bits, uint64_t depth, uint64_t lutram_bits_most);

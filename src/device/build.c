@@ -11,6 +11,7 @@ static const char *const schedule_names[] = {"sequential", "gradients-together",
 static const char *const vector_units_names[] = {"auto", "own", "shared", NULL};
 static const char *const layouts_names[] = {"searched", "ideal", NULL};
 static const char *const fusion_names[] = {"none", "additions", "write-back", NULL};
+static const char *const skew_names[] = {"tokens", "features", NULL};
 static const char *const placement_names[] = {"as-built", "searched", NULL};
 
 /* Of the edges of a matmul kernel, and of what it is. */
@@ -37,7 +38,7 @@ static const tn_field build_fields[] = {
            "passes of training leave operands where they are; it takes reduction: 1",
            TN_DEFAULT("lanes"), TN_ONE_OF(array_names),
            ABOUT(.bears_on = MATMUL, .bounded_as = ONLY(TN_ARRAY_LANES), .relief = TN_RELIEF_CHOICES,
-                 .generated_as = BIT(TN_ARRAY_LANES))),
+                 .generated_as = TN_GENERATED_ANY)),
     TN_KEY(COUNT, tn_build, vector,
            "elements that each vector kernel (softmax, layer norm, update, ..) takes a cycle",
            TN_DEFAULT("4"), TN_WITHIN(1, TN_BUILD_PARALLEL_MOST),
@@ -52,6 +53,13 @@ static const tn_field build_fields[] = {
         TN_DEFAULT("0"), TN_WITHIN(0, TN_BUILD_PARALLEL_MOST),
         ABOUT(.bears_on = TN_BEARS_VECTORS | TN_BEARS_LAYOUTS | TN_BEARS_VALUES, .relief = TN_RELIEF_QUARTERS,
               .first = 32, .last = 2, .generated_as = TN_GENERATED_ANY, .settled = "[0, 5, 12]")),
+    TN_KEY(
+        COUNT, tn_build, lane_lut,
+        "LUTs that the operators of a lane of the vector kernels have on the mean, as lane_dsp for DSP "
+        "blocks: where additions are made of LUTs these are what is short; 0: every kernel takes all lanes",
+        TN_DEFAULT("0"), TN_WITHIN(0, TN_BUILD_LANE_LUT_MOST),
+        ABOUT(.bears_on = TN_BEARS_VECTORS | TN_BEARS_LAYOUTS | TN_BEARS_VALUES, .relief = TN_RELIEF_QUARTERS,
+              .first = 4096, .last = 256, .generated_as = TN_GENERATED_ANY, .settled = "[0, 700, 1400]")),
     TN_KEY(CHOICE, tn_build, vector_units,
            "a unit for each vector kernel, or one that serves all of them in turn; auto: shared where the "
            "schedule is sequential",
@@ -75,7 +83,8 @@ static const tn_field build_fields[] = {
            ABOUT(.bears_on = TN_BEARS_SCHEDULE | TN_BEARS_KERNELS, .relief = TN_RELIEF_CHOICES,
                  .generated_as = BIT(TN_SHARED), .settled = "[shared, per-phase]")),
     TN_KEY(CHOICE, tn_build, core_memory,
-           "memory of parameters, gradients and optimizer state; auto: per memory, whichever takes the least "
+           "memory of parameters, gradients, optimizer state and the cache of decoding; auto: per memory, "
+           "whichever takes the least "
            "share of the device",
            TN_DEFAULT("auto"), TN_ONE_OF(tn_memory_asked_names),
            ABOUT(.bears_on = TN_BEARS_CORES, .relief = TN_RELIEF_CHOICES, .generated_as = TN_GENERATED_ANY,
@@ -92,6 +101,15 @@ static const tn_field build_fields[] = {
            ABOUT(.bears_on = TN_BEARS_LAYOUTS | TN_BEARS_CORES | TN_BEARS_ACTIVATIONS | TN_BEARS_VALUES,
                  .relief = TN_RELIEF_CHOICES, .generated_as = TN_GENERATED_ANY,
                  .settled = "[reshape, partition, banks, auto]")),
+    TN_KEY(CHOICE, tn_build, skew,
+           "how activations that several layers share are rotated in rows of banks (split: banks): from "
+           "token to "
+           "token; "
+           "or along the features, too, so that an index whose values lie a power of two apart has them in "
+           "different banks",
+           TN_DEFAULT("tokens"), TN_ONE_OF(skew_names),
+           ABOUT(.bears_on = TN_BEARS_LAYOUTS | TN_BEARS_VALUES, .relief = TN_RELIEF_CHOICES,
+                 .generated_as = TN_GENERATED_ANY, .settled = "[tokens, features]")),
     TN_KEY(COUNT, tn_build, group,
            "cores of one size, of different layers, that share a memory in depth; 1: each has its own",
            TN_DEFAULT("8"), TN_WITHIN(1, TN_BUILD_GROUP_MOST),
@@ -249,8 +267,7 @@ tn_status tn_build_check_together(const tn_build *build, tn_error *error) {
 }
 
 bool tn_build_searches_layouts(const tn_build *build) {
-    return (build->layouts == TN_LAID_AS_FOUND || build->layouts >= TN_LAID_CLOSELY) &&
-           build->array == TN_ARRAY_LANES;
+    return build->layouts == TN_LAID_AS_FOUND || build->layouts >= TN_LAID_CLOSELY;
 }
 
 bool tn_build_shares_vectors(const tn_build *build) {

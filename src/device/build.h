@@ -58,14 +58,19 @@ typedef enum tn_schedule_kind {
  * waste that fits (memory/placement.h). */
 typedef enum tn_placing { TN_PLACE_AS_BUILT, TN_PLACE_SEARCHED } tn_placing;
 
+/* How rows of banks are rotated that hold what several layers share: from token to token; along the features, too. */
+typedef enum tn_skewing { TN_SKEW_TOKENS, TN_SKEW_FEATURES } tn_skewing;
+
 /* Bounds of the keys: a price within them can't overflow (price/price.c). */
 enum { TN_BUILD_PARALLEL_MOST = 1024, TN_BUILD_GROUP_MOST = 1024, TN_BUILD_READ_PORTS_MOST = 4 };
+enum { TN_BUILD_LANE_LUT_MOST = 65536 };
 enum { TN_SERVERS_MOST = 16, TN_BLOCKS_MOST = 64 }; /* kernels side by side; pieces of an operation */
 
 typedef struct tn_build {
     uint64_t rows, columns, reduction; /* parallelism of a matmul kernel: MACs per cycle = their product */
     uint64_t vector;                   /* lanes of the vector kernels */
     uint64_t lane_dsp;                 /* DSP blocks of one of them; 0: what the hungriest wants */
+    uint64_t lane_lut;                 /* LUTs of one of them; 0: what the hungriest wants */
     uint64_t kernels;             /* matmul kernels side by side (of each phase, with sharing per-phase) */
     uint64_t group;               /* small cores that share one memory in depth; 1: none */
     uint64_t read_ports;          /* copies of each memory that are read independently */
@@ -83,7 +88,7 @@ typedef struct tn_build {
     uint32_t layouts;             /* tn_laying */
     uint32_t array;               /* tn_array_kind */
     uint32_t fusion;              /* tn_fusion */
-    uint32_t zero;                /* in place of padding, as builds compare as bytes */
+    uint32_t skew;                /* tn_skewing */
 } tn_build;
 
 /* What of a design a key bears on. A part of a price is found for the keys that bear on it alone (tn_build_part), so it
@@ -163,7 +168,7 @@ tn_build tn_build_effective(const tn_build *build);
 tn_build_mask tn_build_mask_bounded(void);
 bool tn_build_is_bounded(const tn_build *build, const tn_build_mask *bounded);
 
-/* Whether layouts are searched: an array's own buffers skew what its edges take, in whatever order it lies. */
+/* Whether layouts are searched. */
 bool tn_build_searches_layouts(const tn_build *build);
 
 /* Whether one unit serves all vector kernels. */

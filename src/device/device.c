@@ -15,7 +15,7 @@
 
 const char *const tn_origin_names[] = {"confirmed", "published",  "report", "measured",
                                        "derived",   "unverified", NULL};
-static const char *const set_names[] = {"hls", "generated", NULL};
+const char *const tn_operator_source_names[] = {"hls", "generated", NULL};
 static const char *const kind_names[] = {"fpga", "roofline", NULL};
 
 /* Large enough for any device, small enough that no product of a price overflows (price/price.c). */
@@ -49,7 +49,7 @@ static const tn_field operator_fields[] = {
     TN_KEY_AS("operator", CHOICE, tn_operator_row, operator_kind, "what it computes (add also subtracts)",
               TN_REQUIRED, TN_ONE_OF(tn_operator_names)),
     TN_KEY(CHOICE, tn_operator_row, set, "who makes it: high-level synthesis, or this program's generator",
-           TN_DEFAULT("hls"), TN_ONE_OF(set_names)),
+           TN_DEFAULT("hls"), TN_ONE_OF(tn_operator_source_names)),
     TN_KEY(REAL, tn_operator_row, period_ns,
            "clock period that it meets, ns; it serves every longer period too", TN_REQUIRED,
            TN_WITHIN(0.1, 1000)),
@@ -160,6 +160,16 @@ static const tn_field integer_fields[] = {
 };
 static const tn_schema integer_schema = TN_SCHEMA("device.integer", tn_device_integer, integer_fields);
 
+static const tn_field dvfs_fields[] = {
+    TN_KEY(REAL_LIST, tn_device_dvfs, volts, "core voltages, ascending, V", TN_WITHIN(0.1, 5),
+           TN_SEEN(tn_device_dvfs, volts_at)),
+    TN_KEY(REAL_LIST, tn_device_dvfs, MHz, "clock that the design reaches at each, ascending",
+           TN_WITHIN(0.001, 2000)),
+    ORIGIN_FIELD(tn_device_dvfs),
+    SOURCE_FIELD(tn_device_dvfs),
+};
+static const tn_schema dvfs_schema = TN_SCHEMA("device.dvfs", tn_device_dvfs, dvfs_fields);
+
 #define CONTROL(name, most, meaning) TN_KEY(COUNT, tn_device_control, name, meaning, TN_WITHIN(0, most))
 static const tn_field control_fields[] = {
     CONTROL(lut, 1e6, "LUTs of a matmul kernel besides operators, open sums and routing: loops, addresses"),
@@ -169,11 +179,26 @@ static const tn_field control_fields[] = {
     CONTROL(product_cycles, 1e4, "cycles to start and drain a product, or a block of one"),
     CONTROL(vector_cycles, 1e4, "cycles to start and drain a pass of a vector kernel, or a block of one"),
     CONTROL(descriptor_bits, 1e6, "bits that tell the kernels an operation, kept in a memory of their own"),
+    CONTROL(shell_lut, 1e6,
+            "LUTs of the bus around generated hardware (rtl --shell), in no price but where --shell asks"),
+    CONTROL(shell_lutram, 1e6, "of these LUTs those that are memory"),
+    CONTROL(shell_ff, 1e6, "flip-flops of that bus"),
     ORIGIN_FIELD(tn_device_control),
     TN_KEY(TEXT_LIST, tn_device_control, unverified, "keys whose figure is not as sure as `origin` says"),
     SOURCE_FIELD(tn_device_control),
 };
 static const tn_schema control_schema = TN_SCHEMA("device.control", tn_device_control, control_fields);
+
+static const tn_field edram_fields[] = {
+    TN_KEY(REAL, tn_device_edram, retention_us, "time that a cell keeps its value", TN_REQUIRED,
+           TN_WITHIN(1e-3, 1e9)),
+    TN_KEY(REAL, tn_device_edram, refresh_pJ_per_bit, "energy to refresh a bit, pJ", TN_REQUIRED,
+           TN_WITHIN(0, 1e6)),
+    ORIGIN_FIELD(tn_device_edram),
+    TN_KEY(TEXT_LIST, tn_device_edram, unverified, "keys whose figure is not as sure as `origin` says"),
+    SOURCE_FIELD(tn_device_edram),
+};
+static const tn_schema edram_schema = TN_SCHEMA("device.edram", tn_device_edram, edram_fields);
 
 static const tn_field multiplexer_fields[] = {
     TN_KEY(COUNT, tn_multiplexer_row, inputs, "words that it chooses from", TN_REQUIRED, TN_WITHIN(2, 1e6)),
@@ -231,10 +256,16 @@ static const tn_field device_fields[] = {
     TN_KEY(MAPPING, tn_device, memory, "how arrays become memory blocks", .sub = &memory_schema),
     TN_KEY(MAPPING, tn_device, integer, "integer operators of any width, for block floating point",
            .sub = &integer_schema),
+    TN_KEY(MAPPING, tn_device, block_floating,
+           "what kernels of block floating point have besides multipliers and adders; absent: free",
+           .sub = &tn_block_floating_schema),
     TN_KEY(MAPPING, tn_device, control, "what kernels take besides operators", .sub = &control_schema),
+    TN_KEY(MAPPING, tn_device, edram,
+           "cells of memory blocks that lose their value, embedded DRAM; absent: they are SRAM",
+           .sub = &edram_schema),
     TN_KEY(CHOICE, tn_device, operator_set,
            "operators that kernels are made of; what the set has not at the clock is taken from hls",
-           TN_DEFAULT("generated"), TN_ONE_OF(set_names)),
+           TN_DEFAULT("generated"), TN_ONE_OF(tn_operator_source_names)),
     TN_KEY(TABLE, tn_device, multiplexers,
            "LUTs of multiplexers by their inputs; without any, a third of a LUT a bit and further input",
            .sub = &multiplexer_schema),
@@ -243,6 +274,8 @@ static const tn_field device_fields[] = {
     TN_KEY(TABLE, tn_device, external, "memories outside the chip", .sub = &external_schema),
     TN_KEY(MAPPING, tn_device, energy, "coefficients of power and energy", TN_REQUIRED,
            .sub = &tn_device_energy_schema),
+    TN_KEY(MAPPING, tn_device, dvfs, "operating points of voltage and clock, for a model's dvfs.deadline_us",
+           .sub = &dvfs_schema),
 };
 const tn_schema tn_device_schema = TN_SCHEMA("device", tn_device, device_fields);
 
@@ -279,6 +312,10 @@ tn_device tn_energy_extreme(const tn_device *device, bool most, tn_external_memo
         figure[i].value = most ? high : low;
     }
     memcpy(&extreme.energy, figure, sizeof figure);
+    const bool sure =
+        device->edram.origin != TN_UNVERIFIED && !is_listed(&device->edram.unverified, "refresh_pJ_per_bit");
+    if (!sure && most) extreme.edram.refresh_pJ_per_bit *= UNVERIFIED_FACTOR;
+    if (!sure && !most) extreme.edram.refresh_pJ_per_bit /= UNVERIFIED_FACTOR;
     if (extreme.external.count > 0) {
         *external = *(const tn_external_memory *)device->external.item;
         external->pJ_per_bit = extreme_external(external, "pJ_per_bit", external->pJ_per_bit, most);
@@ -305,7 +342,10 @@ static void stretch_control(tn_device_control *control, bool most) {
                    {"vector_ff", &control->vector_ff},
                    {"product_cycles", &control->product_cycles},
                    {"vector_cycles", &control->vector_cycles},
-                   {"descriptor_bits", &control->descriptor_bits}};
+                   {"descriptor_bits", &control->descriptor_bits},
+                   {"shell_lut", &control->shell_lut},
+                   {"shell_lutram", &control->shell_lutram},
+                   {"shell_ff", &control->shell_ff}};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         if (control->origin == TN_UNVERIFIED || is_listed(&control->unverified, figures[i].key))
             *figures[i].figure = extreme_count(*figures[i].figure, most);
@@ -454,14 +494,26 @@ static tn_status check_unverified(const tn_text_list *list, const char *mapping,
 
 static tn_status check_lists(const tn_device *device, const tn_yaml *tree, tn_error *error) {
     static const char *const resources[] = {"lut", "ff", "dsp", "bram18", "uram", NULL};
-    static const char *const control[] = {
-        "lut", "ff", "vector_lut", "vector_ff", "product_cycles", "vector_cycles", "descriptor_bits", NULL};
+    static const char *const control[] = {"lut",
+                                          "ff",
+                                          "vector_lut",
+                                          "vector_ff",
+                                          "product_cycles",
+                                          "vector_cycles",
+                                          "descriptor_bits",
+                                          "shell_lut",
+                                          "shell_lutram",
+                                          "shell_ff",
+                                          NULL};
     const char *external[EXTERNAL_KEYS + 1] = {NULL};
     for (size_t i = 0; i < EXTERNAL_KEYS; i++) external[i] = external_fields[i].key;
     TN_TRY(check_unverified(&device->resources.unverified, "resources", resources, tree,
                             tn_yaml_get(tree, "resources"), error));
     TN_TRY(check_unverified(&device->control.unverified, "control", control, tree,
                             tn_yaml_get(tree, "control"), error));
+    static const char *const edram[] = {"retention_us", "refresh_pJ_per_bit", NULL};
+    TN_TRY(
+        check_unverified(&device->edram.unverified, "edram", edram, tree, tn_yaml_get(tree, "edram"), error));
     for (size_t i = 0; i < device->external.count; i++) {
         const tn_external_memory *memory = (const tn_external_memory *)device->external.item + i;
         TN_TRY(check_unverified(&memory->unverified, "external", external, tree,
@@ -477,6 +529,18 @@ static tn_status check_dsp_block(const tn_device *device, const tn_yaml *tree, t
     if (status == TN_OK) return TN_OK;
     const tn_yaml *node = tn_yaml_get(tree, "dsp_block");
     return tn_fail_at(error, status, node ? node->position : tree->position, "%s", unplaced.message);
+}
+
+static tn_status check_dvfs(const tn_device *device, tn_error *error) {
+    const tn_device_dvfs *points = &device->dvfs;
+    bool ascending = points->volts.count == points->MHz.count;
+    for (size_t i = 1; ascending && i < points->volts.count; i++)
+        ascending = points->volts.item[i] > points->volts.item[i - 1] &&
+                    points->MHz.item[i] > points->MHz.item[i - 1];
+    if (ascending) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, points->volts_at,
+                      "\"dvfs\" has %zu volts and %zu MHz; give a clock for each voltage, both ascending",
+                      points->volts.count, points->MHz.count);
 }
 
 /* Names of formats as the program writes them, so that they compare as text. */
@@ -510,6 +574,7 @@ static tn_status decode(const tn_yaml *tree, tn_arena *arena, tn_device *device,
         TN_TRY(tn_schema_decode(&tn_device_schema, tree, arena, device, error));
         TN_TRY(check_lists(device, tree, error));
         TN_TRY(check_dsp_block(device, tree, error));
+        TN_TRY(check_dvfs(device, error));
         TN_TRY(name_formats(device, arena, error));
     }
     device->root = tree;
@@ -649,60 +714,4 @@ double tn_device_clock_MHz(const tn_device *device) {
 
 const tn_yaml *tn_device_root(const tn_device *device) {
     return device->root;
-}
-
-/* A clock written with few digits (333.3 MHz for 3 ns) still meets its row. */
-static bool meets_clock(const tn_operator_row *row, const tn_device *device) {
-    return row->period_ns <= 1e3 / device->clock_MHz * (1 + 1e-3);
-}
-
-/* The device's set where one of its operators meets the clock, else that of high-level synthesis. */
-static uint32_t set_of(const tn_device *device, const char *precision, tn_operator kind) {
-    const tn_operator_row *rows = device->operators.item;
-    for (size_t i = 0; i < device->operators.count; i++)
-        if (rows[i].set == device->operator_set && strcmp(rows[i].precision, precision) == 0 &&
-            rows[i].operator_kind == kind && meets_clock(&rows[i], device))
-            return device->operator_set;
-    return TN_OPERATORS_HLS;
-}
-
-bool tn_device_is_generated(const tn_device *device) {
-    return device->operator_set == TN_OPERATORS_GENERATED &&
-           set_of(device, "fp32", TN_MULTIPLY) == TN_OPERATORS_GENERATED &&
-           set_of(device, "fp32", TN_ADDER) == TN_OPERATORS_GENERATED;
-}
-
-bool tn_device_has_operator(const tn_device *device, const tn_number_format *format, tn_operator kind) {
-    const tn_operator_row *rows = device->operators.item;
-    char precision[TN_NUMBER_FORMAT_NAME];
-    tn_number_format_name(format, precision);
-    for (size_t i = 0; i < device->operators.count; i++)
-        if (rows[i].operator_kind == kind && strcmp(rows[i].precision, precision) == 0) return true;
-    return false;
-}
-
-tn_status tn_device_operator(const tn_device *device, const tn_number_format *format, tn_operator kind,
-                             const tn_operator_row **row, tn_error *error) {
-    const tn_operator_row *rows = device->operators.item, *best = NULL, *fastest = NULL;
-    char precision[TN_NUMBER_FORMAT_NAME];
-    tn_number_format_name(format, precision);
-    uint32_t set = set_of(device, precision, kind);
-    for (size_t i = 0; i < device->operators.count; i++) {
-        const tn_operator_row *operator_row = &rows[i];
-        if (operator_row->operator_kind != kind || operator_row->set != set ||
-            strcmp(operator_row->precision, precision) != 0)
-            continue;
-        if (!fastest || operator_row->period_ns < fastest->period_ns) fastest = operator_row;
-        if (!meets_clock(operator_row, device)) continue;
-        if (!best || operator_row->period_ns > best->period_ns) best = operator_row;
-    }
-    *row = best;
-    if (best) return TN_OK;
-    const char *kind_name = tn_operator_names[kind];
-    if (!fastest)
-        return tn_fail(error, TN_INPUT, "device %s has no %s operator for %s; add one to its `operators`",
-                       device->name, kind_name, precision);
-    return tn_fail(
-        error, TN_INPUT, "device %s has no %s %s that meets %g MHz; the fastest one, %s, meets %g MHz",
-        device->name, precision, kind_name, device->clock_MHz, fastest->name, 1e3 / fastest->period_ns);
 }

@@ -8,6 +8,7 @@
 #define TN_DEVICE_DEVICE_DATA_H
 
 #include "base/public.h"
+#include "device/block_floating.h"
 #include "device/device.h"
 #include "model/operation.h"
 #include "model/precision.h"
@@ -37,6 +38,7 @@ typedef struct tn_sourced {
 
 /* Who makes an operator: high-level synthesis, or the generator of this program. */
 typedef enum tn_operator_source { TN_OPERATORS_HLS, TN_OPERATORS_GENERATED } tn_operator_source;
+extern const char *const tn_operator_source_names[]; /* "hls", "generated"; ended by NULL */
 
 typedef struct tn_operator_row {
     const char *name;
@@ -99,6 +101,8 @@ typedef struct tn_device_control {
     uint64_t product_cycles;        /* to start and drain a product, or a block of one */
     uint64_t vector_cycles;         /* the same of a pass of a vector kernel */
     uint64_t descriptor_bits;       /* that tell the kernels an operation */
+    uint64_t shell_lut, shell_lutram,
+        shell_ff; /* of the bus around an engine; LUTs that are memory among the first */
     uint32_t origin;
     tn_text_list unverified; /* keys of this mapping that are not as sure as the rest */
     const char *source;
@@ -123,6 +127,24 @@ typedef struct tn_device_energy {
 enum { TN_ENERGY_FIGURES = sizeof(tn_device_energy) / sizeof(tn_sourced) };
 extern const tn_schema tn_device_energy_schema; /* a field for each figure */
 
+/* Operating points: the voltage at which the design reaches a clock, straight lines between; without any the voltage falls in
+ * proportion to the clock. */
+typedef struct tn_device_dvfs {
+    tn_real_list volts, MHz; /* as many, both ascending */
+    uint32_t origin;         /* tn_origin */
+    const char *source;
+    tn_position volts_at;
+} tn_device_dvfs;
+
+/* Cells of the memory blocks that lose their value: embedded DRAM. */
+typedef struct tn_device_edram {
+    double retention_us;       /* that a cell keeps its value; 0: the blocks are SRAM */
+    double refresh_pJ_per_bit; /* a read and a write */
+    uint32_t origin;
+    tn_text_list unverified; /* keys of this mapping that are not as sure as the rest */
+    const char *source;
+} tn_device_edram;
+
 struct tn_device {
     const char *name, *title, *part, *variant, *about, *inherit;
     const char *full_name; /* "u50@user-area" */
@@ -133,12 +155,15 @@ struct tn_device {
     tn_device_resources_data resources;
     tn_device_memory memory;
     tn_device_integer integer;
+    tn_block_floating_figures block_floating;
     tn_device_control control;
+    tn_device_edram edram;
     uint32_t operator_set;     /* tn_operator_source */
     tn_item_list operators;    /* tn_operator_row */
     tn_item_list multiplexers; /* tn_multiplexer_row */
     tn_item_list external;     /* tn_external_memory */
     tn_device_energy energy;
+    tn_device_dvfs dvfs;
     const tn_yaml *variants, *root;
 };
 
@@ -152,6 +177,11 @@ bool tn_device_is_generated(const tn_device *device);
  * high-level synthesis; where no row meets the clock, an error that names the fastest one. */
 tn_status tn_device_operator(const tn_device *device, const tn_number_format *format, tn_operator kind,
                              const tn_operator_row **row, tn_error *error);
+
+/* Of the operators that these rows are for (NULL: none), all those that no row of the device's set or of high-level
+ * synthesis meets at its clock, in one TN_INPUT, each with the fastest row that there is. */
+tn_status tn_device_operators_check(const tn_device *device, const tn_operator_row *const *wanted,
+                                    size_t count, tn_error *error);
 
 TN_PUBLIC_END
 

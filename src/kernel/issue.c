@@ -1,6 +1,7 @@
 #include "kernel/issue.h"
 
 #include "base/checked.h"
+#include "kernel/array_kernel.h"
 #include "kernel/pipeline.h"
 
 enum { GROUP_KINDS = 1 << TN_ISSUE_CUTS };
@@ -84,6 +85,62 @@ static bool sum_tiles(const tn_issued_product *product, tn_issued *issued) {
     return fits;
 }
 
+/* ---- on a systolic array ---- */
+
+/* What the product's terms take for the tiles of a kind: each group's weights and vectors, or its terms. */
+static bool array_groups(const tn_matmul *kernel, const tn_issued_product *product, const tn_issued *issued,
+                         int row, int column, uint64_t *cycles) {
+    const bool rests = product->pass == TN_PASS_RESTS;
+    const uint64_t last = tn_greatest(issued->write_phases, product->extra[block_kind(row, column)]),
+                   wait = tn_array_wait_cycles(kernel, product->pass);
+    bool fits = true;
+    *cycles = 0;
+    for (int term = 0; term < GROUP_KINDS; term++) {
+        const uint64_t left = tn_greatest(1, product->left[block_kind(row, term)]),
+                       right = tn_greatest(1, product->right[block_kind(term, column)]);
+        uint64_t groups, one = rests ? tn_greatest(issued->interval, tn_greatest(left, right)) : wait;
+        fits = fits && count_blocks(&product->term, term, &groups) &&
+               tn_mul(groups, product->other_groups, &groups);
+        if (!rests)
+            fits = fits && tn_mul_add(kernel->rows, right, &one) && tn_mul_add(issued->open, left, &one);
+        fits = fits && tn_mul_add(groups, one, cycles);
+        if (!rests && term == last_kind(&product->term))
+            fits = fits && tn_mul_add(issued->open, tn_greatest(left, last) - left, cycles);
+    }
+    return fits && (!rests || (tn_add(*cycles, wait, cycles) && tn_mul_add(kernel->rows, last, cycles)));
+}
+
+static bool sum_on_array(const tn_matmul *kernel, const tn_issued_product *product, tn_issued *issued) {
+    const int last_row = last_kind(&product->row), last_column = last_kind(&product->column);
+    bool fits = true;
+    issued->cycles = 0;
+    for (int row = 0; row < GROUP_KINDS; row++)
+        for (int column = 0; column < GROUP_KINDS; column++) {
+            uint64_t tiles, columns, cycles;
+            fits = fits && count_blocks(&product->row, row, &tiles) &&
+                   count_blocks(&product->column, column, &columns) && tn_mul(tiles, columns, &tiles) &&
+                   tn_mul(tiles, product->other_tiles, &tiles);
+            if (!fits || tiles == 0) continue;
+            fits = array_groups(kernel, product, issued, row, column, &cycles) &&
+                   tn_mul_add(tiles / issued->open, cycles, &issued->cycles);
+        }
+    issued->last_phases = tn_greatest(1, product->result[block_kind(last_row, last_column)]);
+    /* Rows of cells beyond the last tile's end are drained behind its last row. */
+    if (product->pass == TN_PASS_RESTS && product->drained < kernel->rows) issued->last_phases = 1;
+    return fits;
+}
+
+static tn_status issue_on_array(const tn_matmul *kernel, const tn_issued_product *product, tn_issued *issued,
+                                tn_error *error) {
+    const bool rests = product->pass == TN_PASS_RESTS;
+    issued->open = rests ? 1 : tn_array_open(product->vectors);
+    issued->interval = rests ? kernel->lane.sum.stages : 1;
+    issued->rounds = issued->tiles / issued->open;
+    if (!sum_on_array(kernel, product, issued))
+        return tn_fail(error, TN_OVERFLOW, "a product's issues do not fit 64 bits");
+    return TN_OK;
+}
+
 tn_status tn_issue_product(const tn_matmul *kernel, const tn_issued_product *product, tn_issued *issued,
                            tn_error *error) {
     const uint64_t tiles[] = {product->row.blocks[0], product->row.blocks[1], product->column.blocks[0],
@@ -93,6 +150,7 @@ tn_status tn_issue_product(const tn_matmul *kernel, const tn_issued_product *pro
     if (!tn_product(tiles, 5, &issued->tiles) || !tn_product(groups, 3, &issued->groups) ||
         !write_phases(product, &issued->write_phases))
         return tn_fail(error, TN_OVERFLOW, "a product's issues do not fit 64 bits");
+    if (product->pass != TN_PASS_OF_LANES) return issue_on_array(kernel, product, issued, error);
     tn_matmul one = *kernel;
     one.rows = one.columns = one.reduction = 1;
     const tn_product_size size = {1, issued->tiles, issued->groups, 1};
@@ -110,7 +168,9 @@ tn_status tn_issue_product_cycles(const tn_matmul *kernel, const tn_issued_produ
                                   tn_error *error) {
     tn_issued issued;
     TN_TRY(tn_issue_product(kernel, product, &issued, error));
-    if (!tn_add(issued.cycles - 1 + issued.last_phases - 1, tn_matmul_fill_cycles(kernel), cycles))
+    /* On an array the sums' way out is counted tile by tile. */
+    const uint64_t fill = product->pass == TN_PASS_OF_LANES ? tn_matmul_fill_cycles(kernel) : 1;
+    if (!tn_add(issued.cycles - 1 + issued.last_phases - 1, fill, cycles))
         return tn_fail(error, TN_OVERFLOW, "a product's cycles do not fit 64 bits");
     return TN_OK;
 }

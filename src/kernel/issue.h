@@ -13,6 +13,10 @@
  * Rows, columns and terms cut one or two indices each, so a block of two of them has up to four edges and there are
  * 16 kinds of it: bit k of the kind says that the array's end cuts the block along its k-th edge. Edges: those of the
  * left block are the rows' two and the terms' two, of the right one terms and columns, of the result rows and columns.
+ *
+ * A systolic array takes a product in one of its passes (kernel/array_kernel.h), whose blocks are rows of elements: an
+ * issue fetches a vector, loads a row of weights, takes a term or drains a row of sums, and a tile is a row of results
+ * that leaves, of which `open` follow each other through the same weights.
  */
 #ifndef TN_KERNEL_ISSUE_H
 #define TN_KERNEL_ISSUE_H
@@ -33,6 +37,14 @@ typedef struct tn_issued_group {
     bool edge[TN_ISSUE_CUTS];
 } tn_issued_group;
 
+/* How a kernel takes a product: lanes of dot products, or one of the passes of a systolic array. */
+typedef enum tn_array_pass {
+    TN_PASS_OF_LANES,
+    TN_PASS_FORWARD,  /* weights rest, vectors move right, sums down */
+    TN_PASS_SIDEWAYS, /* weights rest, vectors move down, sums right: input gradients */
+    TN_PASS_RESTS,    /* sums rest: weight gradients */
+} tn_array_pass;
+
 /* `others`: product of the indices that are looped over whole: batch, and those of rows and columns; of the
  * reduction. */
 typedef struct tn_issued_product {
@@ -42,13 +54,17 @@ typedef struct tn_issued_product {
         result[TN_BLOCK_KINDS]; /* phases, by kind of block; those of kinds that do not occur are not read */
     uint64_t
         extra[TN_BLOCK_KINDS]; /* of the slowest array read as the result is written, by its kinds; 0: none */
+    tn_array_pass pass;
+    uint64_t vectors; /* of a pass whose weights rest: rows of the product that take the same weights */
+    uint64_t drained; /* of one whose sums rest: rows of the last tile, up to the last that is a result */
 } tn_issued_product;
 
 typedef struct tn_issued {
     uint64_t tiles, groups, rounds, open; /* open tiles in each round */
     uint64_t interval;                    /* cycles between two additions to different sums, at least */
     uint64_t write_phases;
-    uint64_t cycles;      /* of all issues */
+    uint64_t
+        cycles; /* of all issues; on an array up to the last result, filling and draining in between included */
     uint64_t last_phases; /* of the last write, less the padding that follows it; at least 1 */
 } tn_issued;
 

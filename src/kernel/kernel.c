@@ -122,6 +122,33 @@ static tn_status load_block(const tn_device *device, const tn_arithmetic *arithm
     return TN_OK;
 }
 
+static const tn_number_format *wider(const tn_number_format *a, const tn_number_format *b) {
+    return tn_number_format_bits(a) < tn_number_format_bits(b) ? b : a;
+}
+
+/* What lies before the multipliers and behind the groups. Of chunks `begin` is the widest format that they make up; a sum of theirs
+ * adds its chunks' places to the exponent. */
+static void add_conversions(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane) {
+    const bool chunked = arithmetic->chunk_bits > 0;
+    const tn_number_format *widest = wider(&arithmetic->left, &arithmetic->right);
+    if (chunked && arithmetic->begin.kind == TN_BLOCK_FLOATING) widest = wider(widest, &arithmetic->begin);
+    const uint64_t a = chunked ? arithmetic->chunk_bits : arithmetic->left.mantissa_bits,
+                   b = chunked ? arithmetic->chunk_bits : arithmetic->right.mantissa_bits;
+    const tn_block_floating_cost convert = tn_block_floating_convert(&device->block_floating,
+                                                                     widest->mantissa_bits, chunked),
+                                 normalise = tn_block_floating_normalise(
+                                     &device->block_floating, a + b + 2 + tn_tree_depth(lane->group));
+    lane->convert = (tn_operator_cost){.lut = convert.lut, .ff = convert.ff, .stages = convert.stages};
+    lane->sum.lut += normalise.lut;
+    lane->sum.ff += normalise.ff;
+    if (chunked) {
+        lane->sum.lut += (widest->exponent_bits + 1) * device->integer.add_lut_per_bit;
+        lane->sum.ff += (widest->exponent_bits + 1) * device->integer.ff_per_bit;
+    }
+    lane->multiply.stages += convert.stages + normalise.stages;
+    lane->operand_bits = tn_number_format_word_bits(widest);
+}
+
 /* What the device has for a format of groups or pairs takes the place of its integer operators. */
 static tn_status take_own_operators(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
                                     tn_error *error) {
@@ -138,25 +165,81 @@ static tn_status take_own_operators(const tn_device *device, const tn_arithmetic
     return TN_OK;
 }
 
-tn_status tn_lane_load(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
-                       tn_error *error) {
+static tn_status load_one(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
+                          tn_error *error) {
     tn_arithmetic this_arithmetic = *arithmetic;
     this_arithmetic.left = decoded(&this_arithmetic.left);
     this_arithmetic.right = decoded(&this_arithmetic.right);
-    *lane = (tn_lane){.group = 1, .packed = 1};
+    *lane = (tn_lane){.group = 1, .packed = 1, .begin_packed = 1};
     if (is_block(&this_arithmetic.left) && is_block(&this_arithmetic.right)) {
         TN_TRY(load_block(device, &this_arithmetic, lane, error));
-        return take_own_operators(device, arithmetic, lane, error);
+        TN_TRY(take_own_operators(device, arithmetic, lane, error));
+        if (is_block(&arithmetic->left) && is_block(&arithmetic->right))
+            add_conversions(device, arithmetic, lane);
+        return TN_OK;
     }
     if (is_integer(&this_arithmetic.left) && is_integer(&this_arithmetic.right))
         return load_integer(device, &this_arithmetic, lane, error);
     return load_floating(device, &this_arithmetic, lane, error);
 }
 
+static void add_cost(tn_operator_cost *cost, const tn_operator_cost *other) {
+    cost->stages = tn_greatest(cost->stages, other->stages);
+    cost->lut += other->lut;
+    cost->ff += other->ff;
+    cost->dsp += other->dsp;
+    if (!cost->row) cost->row = other->row;
+}
+
+/* What both are made of beside each other. Sums of the same operator are made by one. */
+static void add_lane(tn_lane *lane, const tn_lane *begin) {
+    const bool common = lane->sum.row == begin->sum.row && lane->sum.row;
+    const uint64_t lut = tn_greatest(lane->sum.lut, begin->sum.lut),
+                   ff = tn_greatest(lane->sum.ff, begin->sum.ff);
+    lane->begin_multiply = begin->multiply;
+    lane->begin_packed = begin->packed;
+    lane->multiply.stages = tn_greatest(lane->multiply.stages, begin->multiply.stages);
+    add_cost(&lane->tree, &begin->tree);
+    add_cost(&lane->convert, &begin->convert);
+    /* Operands of either format come over the same wires. */
+    lane->operand_bits =
+        lane->operand_bits && begin->operand_bits ? tn_greatest(lane->operand_bits, begin->operand_bits) : 0;
+    if (common) {
+        lane->sum.lut = lut;
+        lane->sum.ff = ff;
+    } else {
+        add_cost(&lane->sum, &begin->sum);
+    }
+    /* Of one that sums each term by itself the group is that of the other. */
+    lane->group = lane->group == 1 || begin->group == 1
+                      ? tn_greatest(lane->group, begin->group)
+                      : tn_greatest_common_divisor(lane->group, begin->group);
+    lane->sum_bits = tn_greatest(lane->sum_bits, begin->sum_bits);
+}
+
+tn_status tn_lane_load(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
+                       tn_error *error) {
+    tn_lane begin;
+    TN_TRY(load_one(device, arithmetic, lane, error));
+    if (!arithmetic->begins) return TN_OK;
+    const tn_arithmetic first = {
+        .left = arithmetic->begin, .right = arithmetic->begin, .sum = arithmetic->sum};
+    TN_TRY(load_one(device, &first, &begin, error));
+    add_lane(lane, &begin);
+    return TN_OK;
+}
+
 void tn_arithmetic_text(const tn_arithmetic *arithmetic, char text[TN_ARITHMETIC_TEXT]) {
     char left[TN_NUMBER_FORMAT_NAME], right[TN_NUMBER_FORMAT_NAME];
     tn_number_format_name(&arithmetic->left, left);
     tn_number_format_name(&arithmetic->right, right);
+    if (arithmetic->begins) {
+        char begin[TN_NUMBER_FORMAT_NAME];
+        const bool same = tn_number_format_same(&arithmetic->left, &arithmetic->right);
+        tn_number_format_name(&arithmetic->begin, begin);
+        snprintf(text, TN_ARITHMETIC_TEXT, same ? "%s, then %s" : "%s, then %s x %s", begin, left, right);
+        return;
+    }
     if (arithmetic->chunk_bits)
         snprintf(text, TN_ARITHMETIC_TEXT, "bfp%" PRIu64 ",%" PRIu32 " in chunks of %" PRIu32,
                  arithmetic->left.group, arithmetic->left.exponent_bits, arithmetic->chunk_bits);
@@ -221,14 +304,50 @@ tn_status tn_matmul_cycles(const tn_matmul *kernel, const tn_product_size *produ
     return TN_OK;
 }
 
+/* Of a device without one; what needs it is refused (tn_workload_new). */
+static const tn_operator_row no_draw = {.precision = "fp32", .operator_kind = TN_DRAW};
+
+static bool draw_is_absent(const tn_device *device, const tn_number_format *format, int kind) {
+    return kind == TN_DRAW && !tn_device_has_operator(device, format, TN_DRAW) &&
+           !tn_device_has_operator(device, &tn_fp32, TN_DRAW);
+}
+
+static const tn_number_format *format_of(const tn_device *device, const tn_number_format *format, int kind) {
+    bool has = (format->kind == TN_FLOATING && kind != TN_DRAW) ||
+               tn_device_has_operator(device, format, (tn_operator)kind);
+    return has ? format : &tn_fp32;
+}
+
 tn_status tn_operator_set_load(const tn_device *device, const tn_number_format *format, tn_operator_set *set,
                                tn_error *error) {
     for (int kind = 0; kind < TN_OPERATORS; kind++) {
-        const tn_operator_row **row = &set->row[kind];
-        bool has = format->kind == TN_FLOATING || tn_device_has_operator(device, format, (tn_operator)kind);
-        TN_TRY(tn_device_operator(device, has ? format : &tn_fp32, (tn_operator)kind, row, error));
+        set->row[kind] = &no_draw;
+        if (!draw_is_absent(device, format, kind))
+            TN_TRY(tn_device_operator(device, format_of(device, format, kind), (tn_operator)kind,
+                                      &set->row[kind], error));
     }
     return TN_OK;
+}
+
+tn_status tn_operators_check(const tn_device *device, const tn_number_format *format,
+                             const tn_arithmetic *arithmetic, size_t count, tn_error *error) {
+    enum { OF_LANE = 3 };
+    const tn_operator_row *wanted[TN_OPERATORS + OF_LANE * TN_ARITHMETICS_CHECKED];
+    size_t rows = 0;
+    tn_device slow = *device;
+    slow.clock_MHz = 1; /* that all rows meet: those which would be taken if the clock did not matter */
+    for (size_t i = 0; i < count && i < TN_ARITHMETICS_CHECKED; i++) {
+        tn_lane lane;
+        TN_TRY(tn_lane_load(&slow, &arithmetic[i], &lane, error));
+        wanted[rows++] = lane.multiply.row;
+        wanted[rows++] = lane.tree.row;
+        wanted[rows++] = lane.sum.row;
+    }
+    for (int kind = 0; kind < TN_OPERATORS; kind++)
+        if (!draw_is_absent(&slow, format, kind))
+            TN_TRY(tn_device_operator(&slow, format_of(&slow, format, kind), (tn_operator)kind,
+                                      &wanted[rows++], error));
+    return tn_device_operators_check(device, wanted, rows, error);
 }
 
 static void add_operators(tn_resources *used, const tn_operator_cost *cost, uint64_t count) {
@@ -238,9 +357,9 @@ static void add_operators(tn_resources *used, const tn_operator_cost *cost, uint
 
 /* Multipliers of a column of output sums have the right operand in common, those of a row the left one: so many at a
  * time are one packed multiplier, along the side where fewer are left over. */
-static void add_multipliers(tn_resources *used, const tn_matmul *kernel) {
-    const tn_operator_cost *cost = &kernel->lane.multiply;
-    uint64_t packed = kernel->lane.packed, rows = kernel->rows, columns = kernel->columns;
+static void add_multipliers(tn_resources *used, const tn_matmul *kernel, const tn_operator_cost *cost,
+                            uint64_t packed) {
+    uint64_t rows = kernel->rows, columns = kernel->columns;
     uint64_t all = rows * columns * kernel->reduction;
     uint64_t blocks = tn_least(rows * tn_ceil_div(columns, packed), columns * tn_ceil_div(rows, packed));
     used->lut += cost->lut * all;
@@ -250,9 +369,14 @@ static void add_multipliers(tn_resources *used, const tn_matmul *kernel) {
 
 tn_resources tn_matmul_resources(const tn_device *device, const tn_matmul *kernel) {
     const tn_lane *lane = &kernel->lane;
-    tn_resources used = {.lut = device->control.lut, .ff = device->control.ff};
+    tn_resources used = {0};
+    if (!tn_device_is_generated(device)) /* generated control is an engine's, whatever its kernels */
+        used = (tn_resources){.lut = device->control.lut, .ff = device->control.ff};
     uint64_t sums = kernel->rows * kernel->columns, groups = tn_ceil_div(kernel->reduction, lane->group);
-    add_multipliers(&used, kernel);
+    add_multipliers(&used, kernel, &lane->multiply, lane->packed);
+    add_multipliers(&used, kernel, &lane->begin_multiply, lane->begin_packed);
+    add_operators(&used, &lane->convert,
+                  kernel->reduction * (kernel->rows + kernel->columns) + kernel->rows * kernel->columns);
     add_operators(&used, &lane->tree, sums * (kernel->reduction - groups));
     add_operators(&used, &lane->sum, sums * groups); /* groups - 1 in the tree, one accumulating */
     /* At most twice the add latency, less one, tiles are open (interleave). */

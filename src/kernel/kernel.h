@@ -19,6 +19,7 @@
 #include "device/device_data.h"
 #include "model/precision.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What a multiplier lane of a matmul kernel and the adders behind it are made of, by arithmetic.
@@ -28,8 +29,9 @@
  *                         (2^16 terms); a device row for the format, where both operands have it and there is one
  *   block floating point  values of a group share an exponent of e bits, each has a sign and m mantissa bits.
  *                         Products are integer ones of m + 1 bits, summed as integers within a group; group sums are
- *                         scaled by the sum of the two exponents (an e + 1 bit adder) and added in the sums' format,
- *                         whose adder shifts and normalises
+ *                         scaled by the sum of the two exponents (an e + 1 bit adder), normalised and added in the sums'
+ *                         format. A converter for each value at the kernel's ports makes fp32 words into groups, and the
+ *                         results that products alone read (device/block_floating.h)
  *   the same in chunks    a multiplier of the chunk's bits and a sign on either side serves mantissas of any number of
  *                         chunks, a pair of chunks in a pass (FAST)
  *   outlier-victim pairs  an integer product of their bits, shifted, as block floating point of groups of one; decoders are
@@ -37,6 +39,8 @@
  *                         Of groups and pairs too a device row for the format stands for the product, or the adder within
  *                         a group, where both operands have that format
  *   mixed                 what is no floating point is converted to fp32 as it enters
+ *   two formats           multipliers and adders within groups of both, beside each other; the adders of sums are common where
+ *                         both sum in the same format. As many stages as the slower of either
  *
  * Sums are in their own format where that is floating point, else integers, else fp32. Integer operators that the
  * device file does not list follow from its `integer` figures: DSP blocks by device/multiply.h (products too small
@@ -58,18 +62,23 @@ typedef struct tn_lane {
     uint64_t group;        /* terms of a group; 1: all additions are `sum` */
     uint64_t sum_bits;     /* width of an accumulated sum */
     uint64_t packed;       /* multipliers with an operand in common that the DSP blocks of one serve */
+    tn_operator_cost begin_multiply; /* of a second format; its stages are in those of `multiply` */
+    uint64_t begin_packed;
+    tn_operator_cost convert; /* of a value at the kernel's ports; its stages are in those of `multiply` */
+    uint64_t operand_bits;    /* of an operand's word that is routed by itself; 0: as sums are */
 } tn_lane;
 
 tn_status tn_lane_load(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
                        tn_error *error);
 
-/* "fp32", "bfp16,3,4", "int8 x int16", "bfp16,8 in chunks of 2" */
-enum { TN_ARITHMETIC_TEXT = 2 * TN_NUMBER_FORMAT_NAME + 16 };
+/* "fp32", "bfp16,3,4", "int8 x int16", "bfp16,8 in chunks of 2", "fp32, then int8" */
+enum { TN_ARITHMETIC_TEXT = 3 * TN_NUMBER_FORMAT_NAME + 16 };
 void tn_arithmetic_text(const tn_arithmetic *arithmetic, char text[TN_ARITHMETIC_TEXT]);
 
 typedef struct tn_matmul {
     uint64_t rows, columns, reduction; /* R, C, P */
     tn_lane lane;
+    bool systolic; /* a systolic array of R x C cells (kernel/array_kernel.h); P is 1 */
 } tn_matmul;
 
 typedef struct tn_product_size {
@@ -99,6 +108,12 @@ typedef struct tn_operator_set {
 /* Integers and block floating point: operators that the device has not are those of fp32. */
 tn_status tn_operator_set_load(const tn_device *device, const tn_number_format *format, tn_operator_set *set,
                                tn_error *error);
+
+enum { TN_ARITHMETICS_CHECKED = 16 };
+/* Whether rows meet the device's clock for all operators of these arithmetics (of the first TN_ARITHMETICS_CHECKED)
+ * and of vector kernels in `format`; if not, one TN_INPUT names them all. */
+tn_status tn_operators_check(const tn_device *device, const tn_number_format *format,
+                             const tn_arithmetic *arithmetic, size_t count, tn_error *error);
 
 /* Resources of one kernel: operators, open sums (LUTRAM), control; what lies between it and the memories is
  * memory/memory_share.h. */

@@ -112,15 +112,24 @@ uint64_t tn_vector_lane_dsp(tn_operation_kind kind, const tn_operator_set *opera
     return dsp;
 }
 
-uint64_t tn_vector_lanes(tn_operation_kind kind, uint64_t unit, uint64_t lane_dsp,
+uint64_t tn_vector_lut(tn_operation_kind kind, uint64_t lanes, const tn_operator_set *operators) {
+    uint64_t lut = 0;
+    for (int k = 0; k < TN_OPERATORS; k++) lut += most_of(kind, k, lanes) * operators->row[k]->lut;
+    return lut;
+}
+
+uint64_t tn_vector_lanes(tn_operation_kind kind, uint64_t unit, const tn_lane_means *has,
                          const tn_operator_set *operators) {
     const tn_operation_shape shape = tn_operation_rows[kind].shape;
     const bool by_word = shape == TN_SHAPE_ADD || shape == TN_SHAPE_LOOKUP || shape == TN_SHAPE_SCATTER ||
-                         shape == TN_SHAPE_UPDATE;
+                         shape == TN_SHAPE_APPEND || shape == TN_SHAPE_UPDATE;
     uint64_t lanes = unit;
-    if (lane_dsp == 0 || by_word) return unit;
-    const uint64_t wanted = tn_vector_lane_dsp(kind, operators);
-    while (lanes > 1 && lanes * wanted > unit * lane_dsp) lanes /= 2;
+    if (by_word) return unit;
+    if (has->dsp > 0) {
+        const uint64_t wanted = tn_vector_lane_dsp(kind, operators);
+        while (lanes > 1 && lanes * wanted > unit * has->dsp) lanes /= 2;
+    }
+    while (has->lut > 0 && lanes > 1 && tn_vector_lut(kind, lanes, operators) > unit * has->lut) lanes /= 2;
     return lanes;
 }
 

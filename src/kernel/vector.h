@@ -25,11 +25,16 @@ typedef struct tn_vector {
     uint64_t unit; /* lanes of the unit that it is part of, as wide as its sums' tree; 0: as many */
 } tn_vector;
 
-/* DSP blocks of one lane of a kernel that has operators of its own. */
+/* DSP blocks of one lane of a kernel that has operators of its own; LUTs of the operators of so many lanes. */
 uint64_t tn_vector_lane_dsp(tn_operation_kind kind, const tn_operator_set *operators);
-/* How many of a unit's lanes a kernel takes that gives `lane_dsp` DSP blocks to each: halved until the kernel's lanes want no
- * more than all of these; 0: all. What moves, adds or updates goes word by word, and takes all. */
-uint64_t tn_vector_lanes(tn_operation_kind kind, uint64_t unit, uint64_t lane_dsp,
+uint64_t tn_vector_lut(tn_operation_kind kind, uint64_t lanes, const tn_operator_set *operators);
+/* What a lane of a unit has on the mean; 0: what the hungriest kernel wants. */
+typedef struct tn_lane_means {
+    uint64_t dsp, lut;
+} tn_lane_means;
+/* How many of a unit's lanes a kernel takes: halved until its operators want no more than all lanes have. What moves, adds or
+ * updates goes word by word, and takes all. */
+uint64_t tn_vector_lanes(tn_operation_kind kind, uint64_t unit, const tn_lane_means *has,
                          const tn_operator_set *operators);
 
 /* What one of its passes goes over, in blocks of V columns of a row. A whole block and one that a row's end cuts take so

@@ -29,6 +29,8 @@ typedef struct tn_bank_layout {
     /* Words along the axis that share a place in different banks; their product is the banks. All 0: nobody has said,
      * and whoever needs it takes those of the fewest places. */
     uint64_t divide[TN_BANK_LAYOUT_AXES];
+    /* Of one form of generated hardware: words along the axis after each of which they lie one bank further; 0: none. */
+    uint64_t turn[TN_BANK_LAYOUT_AXES];
 } tn_bank_layout;
 
 typedef struct tn_bank_layout_size {

@@ -42,9 +42,10 @@ tn_status tn_laid_layers_begin(tn_laid_layers *layers, tn_arena *arena, tn_error
 /* The list that layers of such demands are in. */
 static tn_laid_layer **list_of(const tn_laid_layers *layers, const tn_program *program,
                                const tn_kernel_edges *edges, tn_banking banking) {
-    const uint64_t key[] = {edges->rows, edges->columns, edges->reduction, (uint64_t)(uintptr_t)program,
-                            banking};
-    return &layers->list[tn_hash_place(tn_hash_counts(key, 5), LISTS)];
+    const uint64_t key[] = {
+        edges->rows, edges->columns, edges->reduction, edges->systolic, (uint64_t)(uintptr_t)program,
+        banking};
+    return &layers->list[tn_hash_place(tn_hash_counts(key, 6), LISTS)];
 }
 
 /* Whether both are of one program on kernels of the same edges and banking. */

@@ -1,6 +1,7 @@
 #include "layout/layout_problem.h"
 
 #include "base/checked.h"
+#include "kernel/array_kernel.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -50,7 +51,18 @@ tn_shared_words tn_layout_shared(const tn_layout_demand *demand, tn_bank_kind ki
     return (tn_shared_words){.token_log = (uint8_t)tokens,
                              .feature_log = (uint8_t)features,
                              .bank_log = (uint8_t)banks,
+                             .turn_log = kind == TN_BANKS_ROWS && banks > 0 ? demand->turn_log : 0,
                              .apart = spread ? (uint64_t)1 << demand->token_log : 1};
+}
+
+/* A power of two consecutive words from a multiple of it are a box in every folding, so an axis lies within, beyond or
+ * across it. */
+void tn_shared_axis(const tn_shared_words *words, uint64_t stride, uint64_t count, uint64_t *skew,
+                    uint64_t *turn) {
+    const uint64_t one = 1, banks = one << words->bank_log, period = one << words->turn_log;
+    const bool turns = words->turn_log > 0;
+    *skew = (words->apart * stride + (turns ? stride / period : 0)) % banks;
+    *turn = turns && stride < period && stride * count > period ? period / stride : 0;
 }
 
 /* The next 2^divide_log words along the features, and those of the tokens that follow, lie in different banks where
@@ -77,6 +89,16 @@ enum { LEFT = TN_OF_LEFT, RIGHT = TN_OF_RIGHT, RESULT = TN_OF_RESULT, SIDES = TN
 
 const int tn_cut_directions[TN_OF_ALL][2] = {
     [LEFT] = {ROWS, REDUCTION}, [RIGHT] = {REDUCTION, COLUMNS}, [RESULT] = {ROWS, COLUMNS}};
+
+const tn_group_cut *tn_block_cut(const tn_searched_product *p, int side, int direction,
+                                 const tn_group_cut *cut) {
+    static const tn_group_cut one = {.blocks = 1};
+    const int group = tn_cut_directions[side][direction];
+    const bool rows = (p->pass == TN_PASS_FORWARD && side == RIGHT && group == REDUCTION) ||
+                      (p->pass == TN_PASS_SIDEWAYS && side == RIGHT && group == COLUMNS) ||
+                      (p->pass == TN_PASS_RESTS && side == RESULT && group == ROWS);
+    return rows ? &one : cut;
+}
 
 void tn_layout_search_cuts(const tn_searched_product *p, const tn_group_cut **c) {
     for (int g = 0; g < GROUPS; g++) c[g] = &p->group[g].cut[p->group[g].taken];
@@ -166,6 +188,11 @@ static void read_product(tn_layout_search *search, uint32_t place) {
     p->tensor[RIGHT] = search->tensor[step->b].stands_for;
     p->tensor[RESULT] = search->tensor[step->out].stands_for;
     p->batch = 1;
+    p->pass = search->edges.systolic ? tn_array_pass_of(step->phase) : TN_PASS_OF_LANES;
+    tn_array_edges(search->edges.rows, search->edges.columns, p->pass, p->edge);
+    p->cells[0] = search->edges.rows;
+    p->cells[1] = search->edges.columns;
+    if (p->pass == TN_PASS_OF_LANES) p->edge[REDUCTION] = search->edges.reduction;
     for (uint32_t i = 0; i < a->indices.count; i++) {
         uint32_t x = a->indices.index[i];
         bool in_b = contains(b, x);
@@ -178,7 +205,7 @@ static void read_product(tn_layout_search *search, uint32_t place) {
         uint32_t x = b->indices.index[i];
         if (!contains(a, x) && search->size[x] > 1) index[COLUMNS][count[COLUMNS]++] = x;
     }
-    for (int g = 0; g < GROUPS; g++) read_cuts(search, index[g], count[g], search->edge[g], &p->group[g]);
+    for (int g = 0; g < GROUPS; g++) read_cuts(search, index[g], count[g], p->edge[g], &p->group[g]);
 }
 
 /* The largest block along a group, as a power of two. */
@@ -227,8 +254,11 @@ static tn_status list_uses(tn_layout_search *search, tn_arena *arena, tn_error *
         uint64_t edge[GROUPS];
         for (int g = 0; g < GROUPS; g++) edge[g] = longest(search, &p->group[g]);
         for (int side = 0; side < SIDES; side++) {
-            widen(search, p->tensor[side],
-                  edge[tn_cut_directions[side][0]] * edge[tn_cut_directions[side][1]]);
+            uint64_t elements = 1;
+            for (int direction = 0; direction < 2; direction++)
+                if (tn_block_cut(p, side, direction, NULL) == NULL)
+                    elements *= edge[tn_cut_directions[side][direction]];
+            widen(search, p->tensor[side], elements);
         }
     }
     return TN_OK;
@@ -239,6 +269,7 @@ tn_status tn_layout_search_room(tn_layout_search *layout_search, tn_arena *arena
     TN_TRY(TN_NEW(arena, layout_search->tensors, &layout_search->tensor, error));
     TN_TRY(TN_NEW(arena, layout_search->products, &layout_search->product, error));
     TN_TRY(TN_NEW(arena, logs, &layout_search->log, error));
+    TN_TRY(TN_NEW(arena, logs, &layout_search->turn, error));
     return TN_NEW(arena, logs, &layout_search->skew, error);
 }
 

@@ -33,6 +33,7 @@ extern const char *const tn_banking_names[]; /* "word", "rows", "skew", "auto"; 
 
 typedef struct tn_kernel_edges {
     uint64_t rows, columns, reduction; /* R, C, P */
+    uint64_t systolic; /* 1: an array of R x C cells, whose blocks are those of a product's pass */
 } tn_kernel_edges;
 
 /* How a tensor's memory gives its words. OPEN: not decided yet, so nothing is in its way. */
@@ -56,6 +57,7 @@ typedef struct tn_layout_demand {
                           2^feature_log elements of the last ones, these in C order */
     bool is_one_token; /* of those words only the elements of one value of the first index */
     uint8_t token_log, feature_log;
+    uint8_t turn_log; /* of what is shared in rows of banks: tn_shared_words.turn_log */
 } tn_layout_demand;
 
 /* What is made least: the cycles of products, tiles waiting to be written included; or first the cycles of issues, as if
@@ -70,8 +72,13 @@ typedef struct tn_shared_words {
     /* Words that share a row of the memory: 2^this next ones along the features, of as many tokens as there are banks
      * left. Set by tn_layout_share_rows. */
     uint8_t divide_log;
-    uint64_t apart; /* banks from a word to the next along the features */
+    uint8_t turn_log; /* after 2^this words along the features they lie one bank further; 0: never */
+    uint64_t apart;   /* banks from a word to the next along the features */
 } tn_shared_words;
+/* Of an axis of the features whose neighbours lie `stride` words apart: in which bank, from that of its first word, word
+ * number c of `count` lies: *skew c, and, where *turn is not 0, one further after each *turn words. */
+void tn_shared_axis(const tn_shared_words *words, uint64_t stride, uint64_t count, uint64_t *skew,
+                    uint64_t *turn);
 tn_shared_words tn_layout_shared(const tn_layout_demand *demand, tn_bank_kind kind, bool has_tokens);
 /* Which words of tokens x features share rows: those of the fewest rows, so that in every folding of the features each
  * axis tells its part of the row. 2^box_log consecutive features are a box in all of them. Returns the rows. */
@@ -103,7 +110,10 @@ typedef struct tn_cut_choice {
 typedef struct tn_searched_product {
     uint32_t tensor[TN_OF_ALL]; /* those that stand for the operands */
     uint64_t batch, cost;
-    uint64_t least; /* that it may cost: every access one cycle */
+    tn_array_pass pass;
+    uint64_t edge[TN_CUT_GROUPS]; /* of its blocks */
+    uint64_t cells[2];            /* rows and columns of the array */
+    uint64_t least;               /* that it may cost: every access one cycle */
     tn_cut_choice group[TN_CUT_GROUPS];
     /* Cycles of a block of each operand, by the cuts of the two groups that it is cut along. */
     uint32_t access[TN_OF_ALL][TN_CUTS_MOST][TN_CUTS_MOST];
@@ -124,13 +134,14 @@ typedef struct tn_searched_tensor {
 
 typedef struct tn_layout_search {
     const tn_program *program;
-    uint64_t edge[TN_CUT_GROUPS];
+    tn_kernel_edges edges;
     uint32_t indices, tensors, products;
     const uint64_t *size; /* [indices] */
     tn_searched_tensor *tensor;
     tn_searched_product *product;
     uint8_t *log;   /* [tensors * indices]: of the word's edge along the index */
     uint64_t *skew; /* [tensors * indices] */
+    uint64_t *turn; /* the same; 0: none (tn_shared_axis) */
     tn_bank_kind wanted;
     uint32_t widest_log;   /* of any tensor's block: no word is wider */
     uint64_t issue_weight; /* how often an issue's cycle counts for each that a tile waits to be written */
@@ -144,6 +155,10 @@ tn_status tn_layout_search_room(tn_layout_search *search, tn_arena *arena, tn_er
 
 /* The two groups that an operand's blocks are cut along, as kernel/issue.h orders them. */
 extern const int tn_cut_directions[TN_OF_ALL][2];
+/* `cut`, of the first (0) or second (1) of them, as the operand's blocks take it: of weights, and of sums that rested, a
+ * systolic array takes one row after the other. */
+const tn_group_cut *tn_block_cut(const tn_searched_product *p, int side, int direction,
+                                 const tn_group_cut *cut);
 
 /* The product's cuts as taken. */
 void tn_layout_search_cuts(const tn_searched_product *product, const tn_group_cut **cut);

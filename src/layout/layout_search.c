@@ -1,6 +1,7 @@
 #include "layout/layout_search.h"
 
 #include "base/checked.h"
+#include "kernel/array_kernel.h"
 #include "layout/layout_problem.h"
 
 #include <string.h>
@@ -71,6 +72,23 @@ uint64_t tn_fullest_bank(const uint64_t *words, const uint64_t *skew, uint32_t a
     if (spread == 0 || tn_words_apart(along, step, spread, banks)) return each;
     return each * (all <= FEW * banks ? count_each(along, step, spread, banks)
                                       : count_rounds(along, step, spread, banks));
+}
+
+uint64_t tn_fullest_turned_bank(const uint64_t *words, const uint64_t *skew, const uint64_t *turn,
+                                uint32_t axes, uint64_t banks) {
+    uint32_t count[TN_LAYOUT_BANKS_MOST], most = 0, k = 0;
+    uint64_t entry[TN_BANKED_AXES] = {0};
+    bool turned = false;
+    for (uint32_t i = 0; i < axes; i++) turned |= turn[i] > 0 && words[i] > turn[i];
+    if (!turned) return tn_fullest_bank(words, skew, axes, banks);
+    memset(count, 0, banks * sizeof *count);
+    while (k < axes) {
+        uint64_t bank = 0;
+        for (uint32_t i = 0; i < axes; i++) bank += skew[i] * entry[i] + (turn[i] ? entry[i] / turn[i] : 0);
+        if (++count[bank & (banks - 1)] > most) most = count[bank & (banks - 1)];
+        for (k = 0; k < axes && ++entry[k] == words[k]; k++) entry[k] = 0;
+    }
+    return most;
 }
 
 uint64_t tn_words_of_block(uint64_t size, uint64_t block, uint32_t log) {
@@ -144,17 +162,21 @@ static uint64_t words_of(const tn_layout_search *search, uint32_t t, const tn_gr
 static uint64_t rotated_cycles(const tn_layout_search *search, uint32_t t, const tn_group_cut *a,
                                const tn_group_cut *b) {
     const tn_group_cut *cut[] = {a, b};
-    uint64_t words[TN_BANKED_AXES], skew[TN_BANKED_AXES];
-    uint32_t axes = 0, longer = 0;
+    uint64_t words[TN_BANKED_AXES], skew[TN_BANKED_AXES], turn[TN_BANKED_AXES];
+    uint32_t axes = 0, longer = 0, turned = 0;
     for (int g = 0; g < 2; g++)
         for (uint32_t i = 0; i < cut[g]->indices; i++) {
             words[axes] = words_along(search, t, cut[g]->index[i], cut[g]->edge[i]);
             skew[axes] = search->skew[t * search->indices + cut[g]->index[i]];
+            turn[axes] = search->turn[t * search->indices + cut[g]->index[i]];
             if (words[axes] == 1) continue;
+            turned += turn[axes] > 0;
             longer += words[axes] > (uint64_t)1 << search->tensor[t].bank_log;
             axes++;
         }
     if (axes == 0) return 1;
+    if (turned > 0)
+        return tn_fullest_turned_bank(words, skew, turn, axes, (uint64_t)1 << search->tensor[t].bank_log);
     if (axes == 1 && longer == 0 && skew[0] == 1) return 1;
     if (axes == 2 && longer == 0 && skew[0] == 1 && skew[1] == 1) return tn_least(words[0], words[1]);
     return tn_fullest_bank(words, skew, axes, (uint64_t)1 << search->tensor[t].bank_log);
@@ -170,17 +192,34 @@ static void find_access(const tn_layout_search *search, tn_searched_product *p, 
         tensor->kind == TN_BANKS_ROWS || (tensor->kind == TN_BANKS_FULL_SKEW && tensor->demand.is_shared);
     uint32_t wide[TN_CUTS_MOST];
     for (uint32_t j = 0; j < b->count && tensor->kind == TN_BANKS_ONE_WORD; j++)
-        wide[j] = (uint32_t)words_of(search, t, &b->cut[j]);
+        wide[j] = (uint32_t)words_of(search, t, tn_block_cut(p, side, 1, &b->cut[j]));
     for (uint32_t i = 0; i < a->count; i++) {
-        uint32_t high = tensor->kind == TN_BANKS_ONE_WORD ? (uint32_t)words_of(search, t, &a->cut[i]) : 1;
+        uint32_t high = tensor->kind == TN_BANKS_ONE_WORD
+                            ? (uint32_t)words_of(search, t, tn_block_cut(p, side, 0, &a->cut[i]))
+                            : 1;
         for (uint32_t j = 0; j < b->count; j++)
             if (rotated)
-                p->access[side][i][j] = (uint32_t)rotated_cycles(search, t, &a->cut[i], &b->cut[j]);
+                p->access[side][i][j] = (uint32_t)rotated_cycles(
+                    search, t, tn_block_cut(p, side, 0, &a->cut[i]), tn_block_cut(p, side, 1, &b->cut[j]));
             else if (tensor->kind == TN_BANKS_ONE_WORD)
                 p->access[side][i][j] = high * wide[j];
             else /* open; or skews are searched for what is cut in the end */
                 p->access[side][i][j] = 1;
     }
+}
+
+/* Filling and draining apart, which depend on no layout: they are those of cells that multiply and add in a cycle. */
+static uint64_t cost_on_array(const tn_searched_product *p, uint64_t terms, uint64_t column_blocks,
+                              uint64_t row_blocks, const uint32_t *taken, uint64_t weight) {
+    const uint64_t left = p->access[LEFT][taken[ROWS]][taken[REDUCTION]],
+                   right = p->access[RIGHT][taken[REDUCTION]][taken[COLUMNS]],
+                   write = p->access[RESULT][taken[ROWS]][taken[COLUMNS]], cells = p->cells[0] + p->cells[1],
+                   tiles = p->batch * row_blocks * column_blocks;
+    if (p->pass == TN_PASS_RESTS)
+        return tiles * (weight * (terms * tn_greatest(left, right) + cells) + p->cells[0] * write);
+    const uint64_t rounds = tiles / tn_array_open(row_blocks);
+    return rounds * terms * weight * (p->cells[0] * right + cells) +
+           tiles * (weight * terms * left + tn_greatest(left, write) - left);
 }
 
 static uint64_t cost_of(const tn_searched_product *p, const uint32_t *taken, uint64_t weight) {
@@ -190,6 +229,9 @@ static uint64_t cost_of(const tn_searched_product *p, const uint32_t *taken, uin
              read = tn_greatest(p->access[LEFT][taken[ROWS]][taken[REDUCTION]],
                                 p->access[RIGHT][taken[REDUCTION]][taken[COLUMNS]]),
              write = p->access[RESULT][taken[ROWS]][taken[COLUMNS]];
+    if (p->pass != TN_PASS_OF_LANES)
+        return cost_on_array(p, terms, p->group[COLUMNS].cut[taken[COLUMNS]].blocks,
+                             p->group[ROWS].cut[taken[ROWS]].blocks, taken, weight);
     return tiles * (weight * terms * read + tn_greatest(read, write) - read);
 }
 
@@ -205,6 +247,7 @@ uint64_t tn_layout_search_cycles(const tn_layout_search *layout_search) {
 
 /* Cuts the product where it costs least as the words lie now. */
 static uint64_t best_cuts(const tn_layout_search *search, const tn_searched_product *p, uint32_t *taken) {
+    const bool of_lanes = p->pass == TN_PASS_OF_LANES;
     uint64_t best = UINT64_MAX, weight = search->issue_weight;
     uint32_t entry[GROUPS];
     for (entry[ROWS] = 0; entry[ROWS] < p->group[ROWS].count; entry[ROWS]++)
@@ -212,7 +255,7 @@ static uint64_t best_cuts(const tn_layout_search *search, const tn_searched_prod
             uint64_t tiles = p->batch * p->group[ROWS].cut[entry[ROWS]].blocks *
                              p->group[COLUMNS].cut[entry[COLUMNS]].blocks * weight;
             for (entry[REDUCTION] = 0; entry[REDUCTION] < p->group[REDUCTION].count; entry[REDUCTION]++) {
-                if (tiles * p->group[REDUCTION].cut[entry[REDUCTION]].blocks >= best) continue;
+                if (of_lanes && tiles * p->group[REDUCTION].cut[entry[REDUCTION]].blocks >= best) continue;
                 uint64_t cost = cost_of(p, entry, weight);
                 if (cost >= best) continue;
                 best = cost;
@@ -343,24 +386,26 @@ static void choose_rows(tn_layout_search *search, uint32_t t, word *best) {
 static void lay_shared(tn_layout_search *search, uint32_t t) {
     tn_searched_tensor *tensor = &search->tensor[t];
     uint8_t *log = search->log + t * search->indices;
-    uint64_t *skew = search->skew + t * search->indices;
+    uint64_t *skew = search->skew + t * search->indices, *turn = search->turn + t * search->indices;
     uint32_t first = search->program->tensor[t].indices.index[0];
     const bool has_tokens = tensor->demand.is_one_token || (tensor->axes > 0 && tensor->axis[0] == first);
     const tn_shared_words words = tn_layout_shared(&tensor->demand, tensor->kind, has_tokens);
-    uint64_t banks = (uint64_t)1 << words.bank_log, apart = words.apart;
+    uint64_t banks = (uint64_t)1 << words.bank_log, stride = 1;
     uint32_t features = words.feature_log;
     tensor->bank_log = words.bank_log;
     tensor->row_log = tensor->demand.row_log;
     memset(log, 0, search->indices);
     memset(skew, 0, search->indices * sizeof *skew);
+    memset(turn, 0, search->indices * sizeof *turn);
     if (tensor->axes == 0) return;
     for (uint32_t i = tensor->axes; i-- > 0 && tensor->axis[i] != first;) {
         uint32_t index = tensor->axis[i], most = tn_log_above(search->size[index]);
         if (most > features) most = features;
         log[index] = (uint8_t)most;
         features -= most;
-        skew[index] = apart % banks;
-        apart = apart * (((search->size[index] - 1) >> most) + 1) % banks;
+        const uint64_t count = ((search->size[index] - 1) >> most) + 1;
+        tn_shared_axis(&words, stride, count, &skew[index], &turn[index]);
+        stride *= count;
     }
     log[first] = words.token_log;
     skew[first] = 1 % banks;
@@ -377,7 +422,10 @@ static void lay(tn_layout_search *search, uint32_t t, tn_bank_kind kind) {
     if (tensor->demand.is_shared) {
         lay_shared(search, t);
     } else {
-        for (uint32_t i = 0; i < search->indices; i++) search->skew[t * search->indices + i] = 1;
+        for (uint32_t i = 0; i < search->indices; i++) {
+            search->skew[t * search->indices + i] = 1;
+            search->turn[t * search->indices + i] = 0;
+        }
         if (kind == TN_BANKS_ONE_WORD) choose_word(search, t, &best);
         if (kind == TN_BANKS_ROWS) choose_rows(search, t, &best);
         if (kind == TN_BANKS_FULL_SKEW) tensor->bank_log = best.row_log;
@@ -487,6 +535,7 @@ static void keep(const tn_layout_search *search, tn_layout_search *kept) {
     memcpy(kept->product, search->product, search->products * sizeof *search->product);
     memcpy(kept->log, search->log, logs * sizeof *search->log);
     memcpy(kept->skew, search->skew, logs * sizeof *search->skew);
+    memcpy(kept->turn, search->turn, logs * sizeof *search->turn);
 }
 
 /* Takes up one product after the other that costs more than it must, as long as that helps. */

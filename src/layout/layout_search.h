@@ -17,6 +17,9 @@ enum { TN_BANKED_AXES = 4 }; /* that words of a block lie along: two cuts of eac
 /* Words that the fullest of `banks` banks, a power of two, has of words[0] x .. x words[axes - 1] (at most TN_BANKED_AXES axes), word (i, ..) in bank
  * i skew[0] + ... */
 uint64_t tn_fullest_bank(const uint64_t *words, const uint64_t *skew, uint32_t axes, uint64_t banks);
+/* The same where word number c along axis i lies floor(c / turn[i]) banks further; turn[i] 0: none. */
+uint64_t tn_fullest_turned_bank(const uint64_t *words, const uint64_t *skew, const uint64_t *turn,
+                                uint32_t axes, uint64_t banks);
 
 /* Whether 2^p words along each axis lie in different banks for this reason: along an axis they lie where sums of some of
  * s, 2 s, .., 2^(p - 1) s lead, and sums of steps whose lowest bits all differ are all different. Where there are as

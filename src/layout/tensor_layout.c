@@ -25,7 +25,7 @@ static uint32_t axis_of(const tn_tensor_layout *layout, uint32_t index) {
 }
 
 uint64_t tn_tensor_layout_phases(const tn_tensor_layout *layout, const tn_group_cut *const *group, int kind) {
-    uint64_t words[TN_BANKED_AXES], skew[TN_BANKED_AXES];
+    uint64_t words[TN_BANKED_AXES], skew[TN_BANKED_AXES], turn[TN_BANKED_AXES];
     uint32_t axes = 0;
     for (int g = 0; g < 2; g++)
         for (uint32_t k = 0; k < group[g]->indices; k++) {
@@ -34,9 +34,10 @@ uint64_t tn_tensor_layout_phases(const tn_tensor_layout *layout, const tn_group_
             bool last =
                 kind >> (g * TN_ISSUE_CUTS + (int)k) & 1 && layout->size[axis] % group[g]->edge[k] != 0;
             words[axes] = words_of(layout, axis, group[g]->edge[k], last);
+            turn[axes] = layout->turn[axis];
             skew[axes++] = layout->skew[axis];
         }
-    return tn_fullest_bank(words, skew, axes, layout->banks);
+    return tn_fullest_turned_bank(words, skew, turn, axes, layout->banks);
 }
 
 /* ---- skews ---- */
@@ -49,7 +50,10 @@ typedef struct {
 /* The first `a` words along one axis and the first `b` along another lie in different banks. */
 static bool tells_apart(const tn_tensor_layout *layout, uint32_t one, uint64_t a, uint32_t other,
                         uint64_t b) {
-    const uint64_t words[] = {a, b}, skew[] = {layout->skew[one], layout->skew[other]};
+    const uint64_t words[] = {a, b}, skew[] = {layout->skew[one], layout->skew[other]},
+                   turn[] = {layout->turn[one], layout->turn[other]};
+    if ((turn[0] && a > turn[0]) || (turn[1] && b > turn[1]))
+        return tn_fullest_turned_bank(words, skew, turn, b > 1 ? 2 : 1, layout->banks) == 1;
     return tn_words_apart(words, skew, b > 1 ? 2 : 1, layout->banks);
 }
 
@@ -99,7 +103,8 @@ static skew_price price_skews(const tn_layout_search *search, uint32_t t, tn_ten
         uint64_t tiles = p->batch * c[ROWS]->blocks * c[COLUMNS]->blocks;
         for (int side = 0; side < SIDES; side++) {
             if (p->tensor[side] != t) continue;
-            const tn_group_cut *group[] = {c[tn_cut_directions[side][0]], c[tn_cut_directions[side][1]]};
+            const tn_group_cut *group[] = {tn_block_cut(p, side, 0, c[tn_cut_directions[side][0]]),
+                                           tn_block_cut(p, side, 1, c[tn_cut_directions[side][1]])};
             price.cycles += tn_tensor_layout_phases(layout, group, 0) * tiles *
                             (side == RESULT ? 1 : c[REDUCTION]->blocks);
         }
@@ -156,6 +161,7 @@ static void tensor_layout_tell(const tn_layout_search *search, uint32_t t, tn_te
         out->size[i] = search->size[tensor->axis[i]];
         out->edge[i] = one << search->log[index];
         out->skew[i] = search->skew[index] % out->banks;
+        out->turn[i] = search->turn[index];
     }
     if (tensor->kind == TN_BANKS_FULL_SKEW && !tensor->demand.is_shared)
         choose_skews(search, t, out);
@@ -182,6 +188,14 @@ static int cut_kind(const tn_issued_group *group) {
     return group->edge[0] | group->edge[1] << 1;
 }
 
+/* Rows of the last block up to the last that is one of the array's. */
+static uint64_t last_row(const tn_layout_search *search, const tn_group_cut *cut) {
+    uint64_t row = 0;
+    for (uint32_t k = 0; k < cut->indices; k++)
+        row = row * cut->edge[k] + (search->size[cut->index[k]] - 1) % cut->edge[k];
+    return row + 1;
+}
+
 /* The product as it is cut; tensors[search->tensors]. */
 static void product_layout_tell(const tn_layout_search *search, const tn_searched_product *p,
                                 const tn_tensor_layout *tensors, tn_product_layout *out) {
@@ -198,10 +212,14 @@ static void product_layout_tell(const tn_layout_search *search, const tn_searche
     issued->row = issued_group(search, c[ROWS], &issued->other_tiles);
     issued->column = issued_group(search, c[COLUMNS], &issued->other_tiles);
     issued->term = issued_group(search, c[REDUCTION], &issued->other_groups);
+    issued->pass = p->pass;
+    issued->vectors = c[ROWS]->blocks;
+    issued->drained = last_row(search, c[ROWS]);
     const int cut[GROUPS] = {cut_kind(&issued->row), cut_kind(&issued->column), cut_kind(&issued->term)};
     for (int side = 0; side < SIDES; side++) {
         const int *direction = tn_cut_directions[side];
-        const tn_group_cut *group[] = {c[direction[0]], c[direction[1]]};
+        const tn_group_cut *group[] = {tn_block_cut(p, side, 0, c[direction[0]]),
+                                       tn_block_cut(p, side, 1, c[direction[1]])};
         const int differs = cut[direction[0]] | cut[direction[1]] << TN_ISSUE_CUTS;
         for (int kind = 0; kind < TN_BLOCK_KINDS; kind++) {
             phases[side][kind] = (kind & ~differs)
@@ -227,7 +245,7 @@ static tn_status best_cut_cycles(const tn_layout_search *search, const tn_tensor
                 tn_product_layout cut;
                 uint64_t cycles, issues = p->batch * row->cut[row->taken].blocks *
                                           column->cut[column->taken].blocks * term->cut[term->taken].blocks;
-                if (issues - 1 + fill >= *best) continue;
+                if (p->pass == TN_PASS_OF_LANES && issues - 1 + fill >= *best) continue;
                 product_layout_tell(search, p, tensors, &cut);
                 TN_TRY(tn_issue_product_cycles(kernel, &cut.issued, &cycles, error));
                 *best = tn_least(*best, cycles);
@@ -270,7 +288,7 @@ tn_status tn_layouts_find(const tn_program *program, const tn_kernel_edges *edge
                           tn_layouts *layouts, tn_error *error) {
     static const uint64_t issue_weights[] = {[TN_LEAST_CYCLES] = 1, [TN_LEAST_ISSUES] = 16};
     tn_layout_search search = {.program = program,
-                               .edge = {edges->rows, edges->columns, edges->reduction},
+                               .edges = *edges,
                                .indices = program->indices,
                                .tensors = program->tensors,
                                .products = program->steps,
@@ -312,7 +330,7 @@ static tn_status open_layouts_find_cycles(tn_layout_search *search, const tn_mat
 tn_status tn_open_layouts_cycles(const tn_program *program, const tn_matmul *kernel, tn_banking banking,
                                  const tn_layout_demand *demand, uint64_t *cycles, tn_error *error) {
     tn_layout_search search = {.program = program,
-                               .edge = {kernel->rows, kernel->columns, kernel->reduction},
+                               .edges = {kernel->rows, kernel->columns, kernel->reduction, kernel->systolic},
                                .indices = program->indices,
                                .tensors = program->tensors,
                                .products = program->steps,
@@ -356,7 +374,7 @@ tn_status tn_partial_product_cycles(const tn_program *program, const tn_layouts 
                                     const tn_partial *partial, const tn_matmul *kernel, uint64_t *cycles,
                                     tn_error *error) {
     tn_layout_search search = {.program = program,
-                               .edge = {kernel->rows, kernel->columns, kernel->reduction},
+                               .edges = {kernel->rows, kernel->columns, kernel->reduction, kernel->systolic},
                                .indices = program->indices,
                                .tensors = program->tensors,
                                .products = program->steps};

@@ -18,6 +18,8 @@ typedef struct tn_tensor_layout {
     uint64_t size[TN_LAYOUT_AXES];
     uint64_t edge[TN_LAYOUT_AXES]; /* of a word along the axis */
     uint64_t skew[TN_LAYOUT_AXES]; /* below `banks` */
+    uint64_t turn
+        [TN_LAYOUT_AXES]; /* words along the axis after each of which they lie one bank further; 0: none */
     /* Words along the axis that share a place in different banks: 1 but along one axis, or two, where the product is
      * `banks`. */
     uint64_t divide[TN_LAYOUT_AXES];

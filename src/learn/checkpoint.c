@@ -239,6 +239,7 @@ tn_status tn_checkpoint_read(const char *path, tn_trainer *trainer, const char i
     tn_status status = read_history(&r, identity, arena, result, &trained);
     if (status == TN_OK) status = read_parameters(&r, true);
     if (status == TN_OK) tn_trainer_set_steps(trainer, trained);
+    tn_trainer_select_anew(trainer);
     tn_arrays_close(r.arrays);
     tn_arena_free(&r.arena);
     return status;

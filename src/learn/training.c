@@ -9,7 +9,9 @@
 #include "learn/adapted_model.h"
 #include "learn/checkpoint.h"
 #include "learn/evaluation.h"
+#include "learn/history.h"
 #include "learn/routes.h"
+#include "model/graph.h"
 #include "train/initial.h"
 
 #include <inttypes.h>
@@ -33,6 +35,8 @@ typedef struct session {
     tn_rank_penalty penalty; /* where ranks adapt */
     char identity[TN_DIGEST_TEXT];
     tn_locked_folder folder; /* where there is one */
+    tn_step_prices prices;
+    tn_buffer history;
     double guess_loss, seconds;
     uint64_t timed_steps, batch_examples, steps_per_epoch, last_epoch;
 } session;
@@ -92,6 +96,57 @@ static void shrink_ranks(session *s, uint64_t done, uint64_t all, double rate) {
     tn_rank_penalty_shrink(&s->penalty, s->trainer, rate * set->rank_penalty * TN_RANK_PENALTY_STEPS);
 }
 
+static tn_status score(session *s, const tn_split *split, tn_scores *target,
+                       tn_sameness answers[TN_HEADS_MOST]) {
+    const tn_scoring how = {
+        .trainer = s->trainer, .data = s->run->data, .padded = s->run->settings.lengths == TN_LENGTHS_PADDED};
+    return tn_score_split(&how, split, target, answers, s->error);
+}
+
+static tn_status price_step(session *s, double progress) {
+    return tn_step_prices_add(&s->prices, s->trainer, progress, &s->result->device_seconds,
+                              &s->result->device_joules, s->error);
+}
+
+/* A row of the history for a step that is done. At the end of an epoch it is scored as the epoch is. */
+static tn_status note_history(session *s, uint64_t epoch, uint64_t done, double loss) {
+    const tn_training *run = s->run;
+    tn_sameness answers[TN_HEADS_MOST];
+    if (!run->history) return TN_OK;
+    tn_history_row row = {.step = done,
+                          .epoch = epoch,
+                          .loss = loss,
+                          .seconds = run->priced ? s->result->device_seconds : NAN,
+                          .joules = run->priced ? s->result->device_joules : NAN,
+                          .noise = {NAN, NAN, 0},
+                          .dev = {NAN, NAN, NAN, NAN}};
+    if (run->gradient_steps && done % run->gradient_steps == 0)
+        tn_trainer_gradient_noise(s->trainer, &row.noise);
+    if (done % s->steps_per_epoch == 0 || (run->score_steps && done % run->score_steps == 0))
+        TN_TRY(score(s, &run->data->dev, &row.dev, answers));
+    tn_step_prices_begin(&s->prices, s->trainer);
+    tn_history_add(&s->history, &row);
+    return TN_OK;
+}
+
+static tn_status begin_history(session *s) {
+    const tn_training *run = s->run;
+    s->prices = (tn_step_prices){.design = run->priced ? run->design : NULL, .arena = s->arena};
+    s->result->priced = run->priced;
+    tn_step_prices_begin(&s->prices, s->trainer);
+    if (run->history) tn_history_head(&s->history);
+    if (run->score_steps && tn_trainer_routes(s->trainer) > 0)
+        return tn_fail(
+            s->error, TN_INPUT,
+            "a model with a mixture of experts is scored after epochs alone, as scores count as its routers' "
+            "choices; leave --score-steps out");
+    return run->gradient_steps ? tn_trainer_note_gradients(s->trainer, s->error) : TN_OK;
+}
+
+static tn_status write_history(session *s) {
+    return s->run->history ? tn_file_write_buffer(s->run->history, &s->history, s->error) : TN_OK;
+}
+
 static tn_status train_epoch(session *s, uint64_t epoch, tn_epoch *target) {
     const tn_training *run = s->run;
     size_t count = run->data->train.count;
@@ -110,7 +165,8 @@ static tn_status train_epoch(session *s, uint64_t epoch, tn_epoch *target) {
         double rate = tn_train_rate(&run->settings, done, all), started = tn_clock_seconds();
         tn_step_result result;
         take_batch(s, first, examples, &state);
-        tn_trainer_set_progress(s->trainer, all ? (double)done / (double)all : 0);
+        const double progress = all ? (double)done / (double)all : 0;
+        tn_trainer_set_progress(s->trainer, progress);
         TN_TRY(tn_trainer_step(s->trainer, s->batch, examples, run->settings.lengths == TN_LENGTHS_PADDED,
                                rate, &result, s->error));
         shrink_ranks(s, done + 1, all, rate);
@@ -126,6 +182,8 @@ static tn_status train_epoch(session *s, uint64_t epoch, tn_epoch *target) {
         if (run->watch.report)
             run->watch.report(run->watch.user, done + 1, all, sum / (double)(step + 1), rate);
         if (run->watch.stepped) run->watch.stepped(run->watch.curve, done + 1, all, result.loss);
+        TN_TRY(price_step(s, progress));
+        TN_TRY(note_history(s, epoch, done + 1, result.loss));
     }
     TN_TRY(tn_note_routes(s->trainer, s->arena, s->result, s->error));
     *target =
@@ -133,13 +191,6 @@ static tn_status train_epoch(session *s, uint64_t epoch, tn_epoch *target) {
                    .loss = sum / (double)s->steps_per_epoch,
                    .learning_rate = tn_train_rate(&run->settings, (epoch - 1) * s->steps_per_epoch, all)};
     return TN_OK;
-}
-
-static tn_status score(session *s, const tn_split *split, tn_scores *target,
-                       tn_sameness answers[TN_HEADS_MOST]) {
-    const tn_scoring how = {
-        .trainer = s->trainer, .data = s->run->data, .padded = s->run->settings.lengths == TN_LENGTHS_PADDED};
-    return tn_score_split(&how, split, target, answers, s->error);
 }
 
 /* A loss per token whose outputs give the same label to every word of dev has learned nothing, though it is below that of
@@ -216,6 +267,7 @@ static tn_status measure_step(session *s) {
     for (uint32_t sort = 0; sort < sorts; sort++) {
         TN_TRY(tn_initialise(s->trainer, &s->run->settings, s->error));
         tn_trainer_set_sort(s->trainer, sort);
+        tn_trainer_set_steps(s->trainer, tn_trainer_settled_steps(s->trainer));
         TN_TRY(run_step(s, 0, &result));
         TN_TRY(tn_note_sort(s->trainer, sort, &result, s->arena, s->result, s->error));
     }
@@ -232,6 +284,7 @@ static tn_status time_steps(session *s) {
         double rate = tn_train_rate(&s->run->settings, i, steps), started = tn_clock_seconds();
         tn_trainer_set_progress(s->trainer, (double)i / (double)steps);
         TN_TRY(run_step(s, rate, &result));
+        TN_TRY(price_step(s, (double)i / (double)steps));
         s->seconds += tn_clock_seconds() - started;
         s->timed_steps++;
         s->result->steps++;
@@ -438,6 +491,18 @@ static tn_status train(session *s) {
     return tn_weights_write(run->folder, s->trainer, s->error);
 }
 
+/* What training by accumulated gradient starts from is what the seed draws. */
+static tn_status read_weights(session *s) {
+    const tn_model_sparsity *sparsity = &s->run->model->keys.sparsity;
+    if (sparsity->selection == TN_SELECTION_ACCUMULATED && sparsity->weights < 1 &&
+        !tn_trainer_is_inference(s->trainer))
+        return tn_fail_at(
+            s->error, TN_INPUT, sparsity->selection_at,
+            "sparsity.selection accumulated-gradient measures from the initial values of the seed, which "
+            "weights that are given are not; leave --weights out, or set selection: magnitude");
+    return tn_weights_read(s->run->weights, s->trainer, s->error);
+}
+
 static tn_status run_session(session *s) {
     const tn_training *run = s->run;
     TN_TRY(tn_trainer_new(run->model, &run->settings, run->real, &s->trainer, s->error));
@@ -449,14 +514,16 @@ static tn_status run_session(session *s) {
     s->guess_loss = guess_loss(s);
     TN_TRY(measure_step(s));
     TN_TRY(tn_initialise(s->trainer, &run->settings, s->error));
-    if (run->weights) TN_TRY(tn_weights_read(run->weights, s->trainer, s->error));
+    if (run->weights) TN_TRY(read_weights(s));
     if (run->folder) TN_TRY(tn_folder_lock(run->folder, &s->folder, s->error));
+    TN_TRY(begin_history(s));
     if (!run->data) return time_steps(s);
     if (tn_trainer_is_inference(s->trainer))
         return tn_infer_data(run, s->trainer, s->arena, s->result, s->error);
     s->result->examples = run->data->train.count;
     s->steps_per_epoch = (run->data->train.count + s->batch_examples - 1) / s->batch_examples;
-    return train(s);
+    TN_TRY(train(s));
+    return write_history(s);
 }
 
 tn_status tn_training_run(const tn_training *training, tn_arena *arena, tn_training_result *result,
@@ -470,6 +537,7 @@ tn_status tn_training_run(const tn_training *training, tn_arena *arena, tn_train
     if (!result->evaluated)
         result->seconds_per_step = s.timed_steps ? s.seconds / (double)s.timed_steps : NAN;
     tn_trainer_free(s.trainer);
+    tn_buffer_free(&s.history);
     tn_folder_unlock(&s.folder);
     return status;
 }

@@ -104,6 +104,12 @@ typedef struct tn_training {
     bool resume;
     const tn_design
         *design; /* what a slice of a core costs on its device weighs the rank penalty; NULL: all the same */
+    bool priced; /* what each step takes on the design's device is added up */
+    const char
+        *history; /* CSV file, written when the run ends: a row for each step (learn/history.h); NULL: none */
+    uint64_t score_steps; /* steps after which dev is scored, for the history; 0: after epochs alone */
+    uint64_t
+        gradient_steps; /* steps of a window over which gradients vary, for the history; 0: not measured */
     tn_training_watch watch;
 } tn_training;
 
@@ -119,7 +125,9 @@ typedef struct tn_training_result {
     tn_zeros zeros;
     double
         wide_share; /* of the operands that a precision schedule made wide, in all steps of this run; NAN: there is none */
-    bool evaluated; /* nothing was trained: */
+    bool priced;
+    double device_seconds, device_joules; /* of all steps of this run, as priced */
+    bool evaluated;                       /* nothing was trained: */
     tn_scores dev, test;
     size_t exits;
     tn_exit_result *exit;

@@ -137,7 +137,30 @@ static uint64_t banks_of(uint32_t split, uint32_t row_log) {
     return 1;
 }
 
+static tn_kernel_edges kernel_edges(const tn_build *build) {
+    return (tn_kernel_edges){build->rows, build->columns, build->reduction,
+                             build->array == TN_ARRAY_SYSTOLIC};
+}
+
 /* ---- demands ---- */
+
+/* After how many words of 2^features columns a row of banks is turned once more: where the first axis begins, in some
+ * folding, that goes beyond all banks, so that its values lie in different ones; else all banks. What the host writes, and what
+ * updates take beside it, is not turned. */
+static uint8_t turn_of_matrix(const layer_out *layout, uint32_t array, uint32_t row_log, uint32_t features) {
+    const uint32_t word = (uint32_t)tn_least(features, row_log / 2), box = layout->arrays->feature_log[array];
+    const tn_build *build = layout->build;
+    const uint64_t edges = (build->rows & (build->rows - 1)) | (build->columns & (build->columns - 1)) |
+                           (build->reduction & (build->reduction - 1)) |
+                           (build->vector & (build->vector - 1));
+    if (edges != 0) return 0; /* blocks would lie across turns */
+    if (build->skew != TN_SKEW_FEATURES || build->split != TN_SPLIT_BANKS ||
+        !tn_role_is_activation(layout->step->array[array].role) || row_log > box)
+        return 0;
+    for (uint32_t log = row_log; log <= box; log++)
+        if (layout->arrays->axis_logs[array] >> log & 1) return (uint8_t)(log - word);
+    return (uint8_t)(row_log - word);
+}
 
 /* Words of rows x columns: as many columns as the kernel takes terms or columns, as far as they lie together in every
  * folding, and as many rows as fill the memory's row; more columns where the matrix has no more rows. */
@@ -151,7 +174,8 @@ static tn_layout_demand demand_of_matrix(const layer_out *layout, uint32_t array
                               .is_shared = true,
                               .row_log = (uint8_t)row_log,
                               .feature_log = (uint8_t)features,
-                              .token_log = (uint8_t)(row_log - features)};
+                              .token_log = (uint8_t)(row_log - features),
+                              .turn_log = turn_of_matrix(layout, array, row_log, features)};
 }
 
 static tn_layout_demand demand_of(const layer_out *layout, uint32_t layer, uint32_t tensor) {
@@ -194,7 +218,7 @@ static void lay_matrices(layer_out *layout) {
 static tn_status lay_layer(layer_out *layout, uint32_t layer) {
     const tn_build *build = layout->build;
     const tn_program *program = layout->arrays->program[layer];
-    const tn_kernel_edges edges = {build->rows, build->columns, build->reduction};
+    const tn_kernel_edges edges = kernel_edges(build);
     tn_laid_layers *layers = &layout->laid_step->programs->layers;
     tn_layout_demand *demand;
     if (!program) return TN_OK;
@@ -263,7 +287,7 @@ static tn_status find_way(layer_out *layout, uint32_t layer, const uint32_t feat
     const tn_build *build = layout->build;
     const tn_program *program = layout->arrays->program[layer];
     const bool looked_up = program != layout->step->layer[layer].program;
-    const tn_kernel_edges edges = {build->rows, build->columns, build->reduction};
+    const tn_kernel_edges edges = kernel_edges(build);
     const uint32_t row = tn_widest_row_log(build);
     tn_layout_demand *demand;
     TN_TRY(TN_NEW(layout->laid_step->programs->layers.arena, program->tensors, &demand, layout->error));
@@ -485,7 +509,8 @@ static tn_status sum_depths(layer_out *layout) {
         uint32_t memory = map->memory_of[i];
         if (memory == NONE) continue;
         uint64_t depth = layout->laid->depth[i], row = row_of(layout, i);
-        if (depth == 0) depth = tn_ceil_div(layout->step->array[i].elements, row);
+        if (depth == 0 || layout->step->array[i].stored > 0) /* a tracked set lies one behind the other */
+            depth = tn_ceil_div(tn_array_stored(&layout->step->array[i]), row);
         if (map->memory[memory].grouped || map->slot_of[i] == NONE) {
             layout->laid->memory[memory].depth = tn_greatest(layout->laid->memory[memory].depth, depth);
         } else {
@@ -621,8 +646,9 @@ tn_status tn_laid_map_make(tn_laid_step *laid, const tn_map *map, tn_arena *aren
 
 /* The list that what lies so is in. */
 static tn_laid **list_of(const tn_laid_map *laid_map, const tn_laid_key *key) {
-    const uint64_t count[] = {key->rows, key->columns, key->reduction, key->vector, key->split, key->laying};
-    return &laid_map->list[tn_hash_place(tn_hash_counts(count, 6), LISTS)];
+    const uint64_t count[] = {key->rows,  key->columns, key->reduction, key->vector,
+                              key->split, key->laying,  key->skew,      key->array};
+    return &laid_map->list[tn_hash_place(tn_hash_counts(count, 8), LISTS)];
 }
 
 static tn_status lay_anew(layer_out *layout, const tn_laid_key *key, tn_laid **list) {
@@ -645,8 +671,8 @@ tn_status tn_laid_rows(tn_laid_map *laid_map, const tn_build *build, uint32_t *n
 
 tn_status tn_laid_find(tn_laid_map *laid_map, const tn_build *build, const tn_laid **laid, tn_error *error) {
     const row_set *rows;
-    const tn_laid_key key = {build->rows,   build->columns, build->reduction,
-                             build->vector, build->split,   build->layouts};
+    const tn_laid_key key = {build->rows,  build->columns, build->reduction, build->vector,
+                             build->split, build->layouts, build->skew,      build->array};
     layer_out out = {.laid_step = laid_map->step,
                      .step = laid_map->step->step,
                      .arrays = laid_map->step->arrays,

@@ -36,7 +36,7 @@
 /* Which layouts of a step, apart from its memory map. */
 typedef struct tn_laid_key {
     uint64_t rows, columns, reduction, vector;
-    uint32_t split, laying;
+    uint32_t split, laying, skew, array;
 } tn_laid_key;
 
 /* How an array lies that vector kernels or several layers touch: as a matrix (memory/laid_arrays.h). */

@@ -131,7 +131,8 @@ bool tn_lookup_is_by_token(const tn_program *program, const tn_program_step *ste
 }
 
 bool tn_moves_by_row(const tn_step *step, const tn_operation *operation) {
-    if (operation->kind == TN_OP_LOOKUP || tn_operation_rows[operation->kind].shape == TN_SHAPE_ROUTED)
+    if (operation->kind == TN_OP_LOOKUP || operation->kind == TN_OP_APPEND ||
+        tn_operation_rows[operation->kind].shape == TN_SHAPE_ROUTED)
         return true;
     bool positions = step->array[operation->writes[0]].role == TN_ARRAY_GRADIENT &&
                      step->layer[operation->layer].family == TN_LAYER_POSITIONS;
@@ -167,6 +168,7 @@ static void is_matrix(finder *state, uint32_t array, uint64_t columns) {
 /* An operand of a vector kernel: rows x columns, or as many parameters as columns; statistics of rows are neither. */
 static void add_operand(finder *state, const tn_operation *operation, uint32_t array) {
     const tn_array *this_array = &state->step->array[array];
+    if (this_array->part == TN_PART_CHOSEN) return;
     const uint64_t tokens = state->step->layer[operation->layer].tokens;
     const tn_operation_row *row = &tn_operation_rows[operation->kind];
     bool parameter = this_array->role == TN_ARRAY_PARAMETER || this_array->role == TN_ARRAY_GRADIENT,
@@ -180,7 +182,7 @@ static void add_operand(finder *state, const tn_operation *operation, uint32_t a
         is_matrix(state, array, tn_window_features(operation));
         return;
     }
-    if (row->shape == TN_SHAPE_MEAN) by_row = true;
+    if (row->shape == TN_SHAPE_MEAN || row->shape == TN_SHAPE_APPEND) by_row = true;
     if (this_array->elements == operation->rows * operation->columns ||
         (parameter && this_array->elements == operation->columns) ||
         (by_row && this_array->elements % operation->columns == 0))
@@ -191,6 +193,11 @@ static void add_operand(finder *state, const tn_operation *operation, uint32_t a
 /* A word's features must be a box in a folding; in one of one axis they may reach beyond its end. */
 static void fit_box(finder *state, uint32_t array, const uint64_t *size, uint32_t axes) {
     uint8_t *most = &state->arrays->feature_log[array];
+    uint64_t apart = 1;
+    for (uint32_t k = axes; k-- > 1;) {
+        apart *= size[k];
+        if ((apart & (apart - 1)) == 0) state->arrays->axis_logs[array] |= UINT64_C(1) << tn_log_above(apart);
+    }
     while (axes > 1 && *most > 0 && !tn_layout_is_box(size, axes, *most)) --*most;
 }
 
@@ -358,6 +365,7 @@ tn_status tn_laid_arrays_find(const tn_step *step, tn_one_token **ones, tn_arena
     TN_TRY(TN_NEW(arena, step->arrays, &state.arrays->heads, error));
     TN_TRY(TN_NEW(arena, step->arrays, &state.arrays->feature_log, error));
     TN_TRY(TN_NEW(arena, step->arrays, &state.arrays->feature_most, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &state.arrays->axis_logs, error));
     TN_TRY(TN_NEW(arena, step->arrays, &state.last_layer, error));
     TN_TRY(TN_NEW(arena, step->arrays, &state.is_inner, error));
     TN_TRY(list_tensors(&state));

@@ -29,6 +29,7 @@ typedef struct tn_laid_arrays {
     uint64_t *heads;          /* of attention's scores: every head's rows begin a word of their own; else 1 */
     uint8_t *feature_log;     /* [step->arrays]: the most columns of a word, */
     uint8_t *feature_most;    /* and what it were if no layer folded the array */
+    uint64_t *axis_logs;      /* bit l: in some folding values of an axis lie 2^l columns apart */
     const tn_laid_part *part; /* [step->arrays] */
     uint32_t updates, *update; /* operations */
     uint32_t cuts, *cut;       /* those that cut parts out */

@@ -201,7 +201,7 @@ static tn_status add_class(maker *builder, uint32_t array, tn_mapped *memory) {
                           .store = tn_role_store(this_array->role),
                           .grouped = this_array->is_core};
     take_uses(&builder->uses[array], memory);
-    return one_extent(builder, this_array->elements, memory);
+    return one_extent(builder, tn_array_stored(this_array), memory);
 }
 
 /* Classes are numbered by the first of their arrays that is mapped. */
@@ -334,7 +334,7 @@ static tn_status add_pools(maker *builder) {
 
 uint64_t tn_operand_elements(const tn_step *step, const tn_operation *operation, uint32_t array,
                              unsigned position) {
-    uint64_t whole = step->array[array].elements, moved;
+    uint64_t whole = tn_array_stored(&step->array[array]), moved;
     uint64_t factor[] = {operation->batch, operation->rows, operation->columns};
     if (operation->kind == TN_OP_PRODUCT && position == LEFT) factor[2] = operation->reduction;
     if (operation->kind == TN_OP_PRODUCT && position == RIGHT) factor[1] = operation->reduction;
@@ -344,7 +344,7 @@ uint64_t tn_operand_elements(const tn_step *step, const tn_operation *operation,
 static void choose_off_chip(maker *builder) {
     uint64_t excess = builder->options->off_chip_over_bytes;
     for (uint32_t i = 0; i < builder->step->arrays; i++)
-        builder->map->off_chip[i] = excess > 0 && builder->step->array[i].elements >
+        builder->map->off_chip[i] = excess > 0 && tn_array_stored(&builder->step->array[i]) >
                                                       8 * excess / tn_array_word_bits(builder->step, i);
 }
 
@@ -385,7 +385,14 @@ static tn_status find_tilings(maker *builder) {
     return TN_OK;
 }
 
-/* What is staged at a time: all, a burst where a kernel goes over it only once, or a tile. */
+/* A flat product goes block by block of its columns (step/linear.c): while one is computed the next is brought. Of a matrix, and
+ * of keys, a column's terms lie together; of values they do not. */
+static bool goes_by_blocks(const tn_operation *operation, const tn_step *step) {
+    const bool of_values = operation->attention && step->array[operation->writes[0]].part != TN_PART_SCORES;
+    return operation->column_block > 0 && !of_values;
+}
+
+/* What is staged at a time: all, a burst where a kernel goes over it only once, a block of columns, or a tile. */
 static uint64_t piece_of(const maker *builder, uint32_t index, uint32_t array, unsigned position) {
     const tn_operation *operation = &builder->step->operation[index];
     const tn_tiling *tiling = &builder->map->tiling[index];
@@ -395,6 +402,8 @@ static uint64_t piece_of(const maker *builder, uint32_t index, uint32_t array, u
         if (tn_vector_passes(operation->kind) == 1) return tn_least(all, limits.burst);
         return limits.capacity ? tn_least(all, tn_greatest(limits.capacity, operation->columns)) : all;
     }
+    if (!tiling->tiles && position != LEFT && goes_by_blocks(operation, builder->step))
+        return tn_greatest(1, all / operation->columns * operation->column_block);
     if (!tiling->tiles) return all;
     if (position < TN_PRODUCT_OPERANDS) return tiling->staged[position];
     /* What is read or written beside the result goes with its tiles. */

@@ -43,17 +43,16 @@ tn_resources tn_route_resources(const tn_device *device, const tn_route *route) 
  * High-level synthesis has them in its own reports. */
 static tn_status find_selection(const tn_device *device, uint64_t word_bits, const tn_build *build,
                                 const tn_placed *placed, uint64_t copies, uint64_t *luts, tn_error *error) {
-    const uint64_t elements = placed->width_bits / word_bits, full = copies / placed->place.group,
-                   rest = copies % placed->place.group, each = placed->depth / placed->place.group;
+    const uint64_t full = copies / placed->place.group, rest = copies % placed->place.group,
+                   each = placed->depth / placed->place.group;
     const uint64_t depth[] = {placed->depth, rest * each}, times[] = {full, rest > 0};
     *luts = 0;
-    if (!tn_device_is_generated(device)) return TN_OK;
     for (int i = 0; i < 2; i++) {
         tn_blocks blocks;
         uint64_t rows;
         if (times[i] == 0) continue;
-        TN_TRY(tn_memory_element_blocks(placed->place.style, elements, word_bits, depth[i], &blocks, &rows,
-                                        error));
+        TN_TRY(tn_bank_blocks(device, placed->place.style, word_bits, placed->width_bits, depth[i], &blocks,
+                              &rows, error));
         *luts += times[i] * build->read_ports * placed->banks *
                  tn_multiplexer_lut(device, rows, placed->width_bits);
     }
@@ -65,12 +64,16 @@ tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_m
                          tn_memory_share *share, tn_error *error) {
     tn_placed placed;
     TN_TRY(tn_place_price(device, word_bits, memory, row, build, place, &placed, error));
-    *share = (tn_memory_share){.bram18 = placed.blocks.bram18 + 2 * placed.blocks.bram36,
-                               .uram = placed.blocks.uram,
-                               .lutram = placed.blocks.lutram,
-                               .style = placed.place.style,
-                               .stored_bits = placed.stored_bits,
-                               .port = {.memories = placed.memories, .words = placed.accesses}};
+    *share = (tn_memory_share){
+        .bram18 = placed.blocks.bram18 + 2 * placed.blocks.bram36,
+        .uram = placed.blocks.uram,
+        .lutram = placed.blocks.lutram,
+        .style = placed.place.style,
+        .stored_bits = placed.stored_bits,
+        .port = {.memories = placed.memories, .words = placed.accesses, .depth = placed.depth}};
+    if (memory->word_bits > 0 && memory->word_bits < word_bits) share->port.narrow = placed.memories;
+    if (tn_device_is_generated(device) && placed.place.style == TN_STYLE_DISTRIBUTED)
+        share->read_ff = placed.memories * build->read_ports * placed.banks * placed.width_bits;
     if (!row || !row->of_bound)
         TN_TRY(find_selection(device, memory->word_bits > 0 ? memory->word_bits : word_bits, build, &placed,
                               memory->copies, &share->selection_lut, error));

@@ -31,16 +31,19 @@ uint64_t tn_multiplexer_lut(const tn_device *device, uint64_t inputs, uint64_t b
 
 tn_resources tn_route_resources(const tn_device *device, const tn_route *route);
 
-/* What a kernel's port has before it: how many memories, how many words the widest of them gives, and along
- * how many banks these are rotated. */
+/* What a kernel's port has before it: how many memories, how many words the widest of them gives, along
+ * how many banks these are rotated, and the rows of the deepest. */
 typedef struct tn_port_source {
-    uint64_t memories, words, banks[TN_ROTATIONS_MOST];
+    uint64_t memories, words, depth, banks[TN_ROTATIONS_MOST];
+    uint64_t narrow; /* of the memories those whose words are narrower than the step's */
 } tn_port_source;
 
 /* More memories before the same port. */
 static inline void tn_port_add(tn_port_source *port, const tn_port_source *more) {
     port->memories += more->memories;
+    port->narrow += more->narrow;
     if (more->words > port->words) port->words = more->words;
+    if (more->depth > port->depth) port->depth = more->depth;
     for (int i = 0; i < TN_ROTATIONS_MOST; i++)
         if (more->banks[i] > port->banks[i]) port->banks[i] = more->banks[i];
 }
@@ -49,6 +52,7 @@ static inline void tn_port_add(tn_port_source *port, const tn_port_source *more)
 typedef struct tn_memory_share {
     uint64_t bram18, uram, lutram;
     uint64_t selection_lut; /* multiplexers between the rows of blocks of a deep memory; of a bound 0 */
+    uint64_t read_ff;       /* of generated LUTRAM: what was read is registered outside of it */
     tn_memory_style style;
     double stored_bits;
     tn_port_source port;

@@ -26,7 +26,28 @@ static bool ultra_takes_less(const tn_blocks *bram, const tn_blocks *ultra,
     return has->uram > 0 && (double)ultra->uram * (double)has->bram18 < of_bram;
 }
 
-/* What tools take for a bank: LUTRAM while it is small, else what takes the least share of the device. */
+tn_status tn_bank_blocks(const tn_device *device, tn_memory_style style, uint64_t word_bits,
+                         uint64_t width_bits, uint64_t depth, tn_blocks *blocks, uint64_t *rows,
+                         tn_error *error) {
+    *rows = 1;
+    if (tn_device_is_generated(device))
+        return tn_memory_element_blocks(style, width_bits / word_bits, word_bits, depth, blocks, rows, error);
+    return tn_memory_blocks((tn_geometry)device->memory.geometry, style, width_bits, depth, false, blocks,
+                            error);
+}
+
+/* No more than that for any greater depth, or for banks that are together as wide. */
+static tn_status least_bank_blocks(const tn_device *device, tn_memory_style style, uint64_t word_bits,
+                                   uint64_t width_bits, uint64_t depth, tn_blocks *blocks, tn_error *error) {
+    if (tn_device_is_generated(device))
+        return tn_memory_element_least(style, width_bits / word_bits, word_bits, depth, blocks, error);
+    TN_TRY(tn_memory_blocks((tn_geometry)device->memory.geometry, style, width_bits, depth, false, blocks,
+                            error));
+    if (style == TN_STYLE_DISTRIBUTED) blocks->lutram = tn_memory_least_luts(width_bits, depth);
+    return TN_OK;
+}
+
+/* What tools take for a bank: LUTRAM while it is small, else what takes the least share of the device, by whole words. */
 static tn_status choose_style(const tn_device *device, uint64_t width_bits, uint64_t depth,
                               tn_memory_style *style, tn_error *error) {
     tn_geometry geometry = (tn_geometry)device->memory.geometry;
@@ -56,7 +77,7 @@ static double capacity_of(const tn_blocks *blocks) {
 
 /* One memory of one copy. */
 typedef struct {
-    uint64_t accesses, banks, width_bits, depth;
+    uint64_t accesses, banks, word_bits, width_bits, depth;
     uint64_t asked_bits, unpadded_depth; /* what the style is chosen by */
     bool of_bound;
 } shape;
@@ -73,6 +94,7 @@ static shape shape_of(const tn_mapped *memory, const tn_row *row, const tn_build
     shape form = {0};
     form.accesses = row ? row->elements : tn_mapped_accesses(memory, build);
     form.banks = row && split != TN_SPLIT_PARTITION ? row->banks : tn_split_banks(split, form.accesses);
+    form.word_bits = word_bits;
     form.width_bits = word_bits * (form.accesses / form.banks);
     form.depth = row ? row->depth : rows_of(memory, form.accesses);
     form.asked_bits =
@@ -91,11 +113,13 @@ static tn_array_split split_of(const shape *form) {
 static tn_status add_memories(const tn_device *device, const shape *form, uint64_t copies, uint64_t times,
                               tn_memory_style *style, tn_blocks *sum, tn_error *error) {
     tn_blocks blocks;
+    uint64_t rows, depth = form->depth * copies;
     TN_TRY(choose_style(device, form->asked_bits, form->unpadded_depth * copies, style, error));
-    TN_TRY(tn_memory_blocks((tn_geometry)device->memory.geometry, *style, form->width_bits,
-                            form->depth * copies, false, &blocks, error));
-    if (form->of_bound && *style == TN_STYLE_DISTRIBUTED)
-        blocks.lutram = tn_memory_least_luts(form->width_bits, form->depth * copies);
+    if (form->of_bound)
+        TN_TRY(least_bank_blocks(device, *style, form->word_bits, form->width_bits, depth, &blocks, error));
+    else
+        TN_TRY(
+            tn_bank_blocks(device, *style, form->word_bits, form->width_bits, depth, &blocks, &rows, error));
     add_blocks(sum, &blocks, form->banks * times);
     return TN_OK;
 }

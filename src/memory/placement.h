@@ -46,6 +46,13 @@ typedef struct tn_placed {
     double stored_bits, capacity_bits;           /* of the arrays; of the blocks (a LUT holds 64 bits) */
 } tn_placed;
 
+/* Blocks of one bank whose words are elements of `word_bits`; *rows: of blocks, one of which answers. Of generated hardware, which
+ * writes element by element, by the rules of geometry yosys (tn_memory_element_blocks); else as the device's geometry says, which
+ * has no multiplexers: one row. */
+tn_status tn_bank_blocks(const tn_device *device, tn_memory_style style, uint64_t word_bits,
+                         uint64_t width_bits, uint64_t depth, tn_blocks *blocks, uint64_t *rows,
+                         tn_error *error);
+
 /* `row` NULL: as if every word that an operation wants lay in one row, and no axis were padded. Style auto looks at
  * what no search decides, so that no layout changes it. `word_bits`: where the memory does not say. */
 tn_status tn_place_price(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,

@@ -77,9 +77,10 @@ const tn_layer_kind tn_inner_kinds[TN_INNER_KINDS] = {
     [TN_INNER_ROUTE] = {"route", .inputs = 1, PARTS(route), .shape = shape_route},
     [TN_INNER_DISPATCH] = {"dispatch", .inputs = 2, PARTS(dispatch), .shape = shape_dispatch},
     [TN_INNER_COMBINE] = {"combine", .inputs = 3, PARTS(combine), .shape = shape_combine},
-    [TN_INNER_CAUSAL_CONV] = {"causal-conv", .inputs = 1, PARTS(causal_conv), .has_parameters = true,
-                              .shape = shape_causal_conv},
-    [TN_INNER_SCAN] = {"scan", .inputs = 4, PARTS(scan), .has_parameters = true, .shape = shape_scan},
+    [TN_INNER_CAUSAL_CONV] = {"causal-conv", .inputs = 1, .across_tokens = true, PARTS(causal_conv),
+                              .has_parameters = true, .shape = shape_causal_conv},
+    [TN_INNER_SCAN] = {"scan", .inputs = 4, .across_tokens = true, PARTS(scan), .has_parameters = true,
+                       .shape = shape_scan},
 };
 
 /* ---- writing entries ---- */

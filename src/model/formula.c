@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-const char *const tn_operator_names[] = {"multiply",    "add",       "compare",     "divide",
-                                         "exponential", "logarithm", "square-root", NULL};
+const char *const tn_operator_names[] = {"multiply",  "add",         "compare", "divide", "exponential",
+                                         "logarithm", "square-root", "draw",    NULL};
 
 /* GELU's constants: ga = 2 sqrt(2/pi), gb = 0.044715 ga, gc = 3 gb. */
 static const struct {
@@ -43,6 +43,7 @@ static const struct function {
     {"exp", TN_NODE_EXPONENTIAL, 1},  {"log", TN_NODE_LOGARITHM, 1},
     {"sqrt", TN_NODE_SQUARE_ROOT, 1}, {"double", TN_NODE_DOUBLE, 1},
     {"hit", TN_NODE_HIT, 1},          {"move", TN_NODE_MOVE, 1},
+    {"draw", TN_NODE_DRAW, 1},
 };
 
 tn_operator tn_node_operator(tn_node_kind kind) {
@@ -64,6 +65,8 @@ tn_operator tn_node_operator(tn_node_kind kind) {
         return TN_LOGARITHM;
     case TN_NODE_SQUARE_ROOT:
         return TN_SQUARE_ROOT;
+    case TN_NODE_DRAW:
+        return TN_DRAW;
     default:
         return TN_OPERATORS;
     }

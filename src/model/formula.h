@@ -32,6 +32,7 @@ typedef enum tn_operator {
     TN_EXPONENTIAL,
     TN_LOGARITHM,
     TN_SQUARE_ROOT,
+    TN_DRAW, /* a random number by its place in a sequence; devices may have none */
     TN_OPERATORS
 } tn_operator;
 extern const char *const tn_operator_names[]; /* ended by NULL */
@@ -63,7 +64,8 @@ typedef enum tn_node_kind {
     TN_NODE_DIVIDE,
     TN_NODE_EXPONENTIAL,
     TN_NODE_LOGARITHM,
-    TN_NODE_SQUARE_ROOT
+    TN_NODE_SQUARE_ROOT,
+    TN_NODE_DRAW /* a random number, -1 to 1, of its input's place; what it is only the operation knows */
 } tn_node_kind;
 
 enum { TN_FORMULA_NODES = 40, TN_FORMULA_ELSEWHERE = 8, TN_ROW_SCALARS = 4 };

@@ -184,6 +184,23 @@ static tn_status take_inputs(grapher *g, const scope *context, const tn_layer_en
     return TN_OK;
 }
 
+/* What one token can't have by itself, with a cache of keys and values alone. */
+static tn_status refuse_decoding(grapher *g, const tn_layer_entry *entry, const tn_layer *layer) {
+    if (!tn_model_is_decoding(g->model)) return TN_OK;
+    if (entry->kind->across_tokens)
+        return tn_fail_at(
+            g->error, TN_INPUT, entry->position,
+            "layer \"%.100s\" of kind %s needs all tokens of an example, of which phase: decode has "
+            "one; set phase: inference",
+            entry->name, entry->kind->name);
+    if (entry->kind->family != TN_LAYER_ATTENTION || layer->causal) return TN_OK;
+    return tn_fail_at(
+        g->error, TN_INPUT, entry->position,
+        "layer \"%.100s\" attends to later tokens, which phase: decode has not yet; set causal: true, "
+        "or phase: inference",
+        entry->name);
+}
+
 /* Output shape and matrix size. */
 static tn_status shape(grapher *g, const tn_layer_entry *entry, tn_layer *layer) {
     const tn_layer *input[TN_LAYER_INPUTS_MOST] = {0};
@@ -192,9 +209,12 @@ static tn_status shape(grapher *g, const tn_layer_entry *entry, tn_layer *layer)
         input[i] = &g->model->layer[layer->input[i]];
         layer->learns |= input[i]->learns;
     }
-    layer->sequence = input[0] ? input[0]->sequence : g->model->keys.sequence;
+    layer->sequence = input[0]                         ? input[0]->sequence
+                      : tn_model_is_decoding(g->model) ? 1
+                                                       : g->model->keys.sequence;
     layer->width = input[0] ? input[0]->width : entry->width;
-    return entry->kind->shape ? entry->kind->shape(entry, input, layer, g->error) : TN_OK;
+    if (entry->kind->shape) TN_TRY(entry->kind->shape(entry, input, layer, g->error));
+    return refuse_decoding(g, entry, layer);
 }
 
 static tn_status too_many_layers(grapher *g, tn_position position) {

@@ -55,7 +55,8 @@ typedef struct tn_layer_kind {
     size_t fields;
     uint32_t
         inputs; /* 0, 1 (by default the layer before), 2 or more (which must be named); a combine one fewer */
-    bool has_parameters;    /* of its own, or a matrix */
+    bool has_parameters; /* of its own, or a matrix */
+    bool across_tokens;  /* it mixes tokens and keeps no cache of them, so that none can be decoded alone */
     tn_layer_family family; /* TN_LAYER_LOSS: gives nothing to take; every layer must lead to one */
     /* Shape and matrix from the entry and the inputs. When it is called, `layer` has as many tokens and
      * features as its first input (or as the entry's `width` says). NULL: that is right. */

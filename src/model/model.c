@@ -150,7 +150,11 @@ tn_status tn_model_resize(const tn_model *model, uint64_t batch, uint64_t sequen
 }
 
 bool tn_model_is_inference(const tn_model *model) {
-    return model->keys.phase == TN_PHASE_INFERENCE;
+    return model->keys.phase != TN_PHASE_TRAINING;
+}
+
+bool tn_model_is_decoding(const tn_model *model) {
+    return model->keys.phase == TN_PHASE_DECODE;
 }
 
 tn_status tn_model_before_inference(const tn_model *model, tn_arena *arena, tn_model **trained,

@@ -144,7 +144,8 @@ tn_status tn_model_change(const tn_model *model, const char *keys, tn_arena *are
 tn_status tn_model_resize(const tn_model *model, uint64_t batch, uint64_t sequence, tn_arena *arena,
                           tn_model **resized, tn_error *error);
 
-bool tn_model_is_inference(const tn_model *model); /* `phase: inference` */
+bool tn_model_is_inference(const tn_model *model); /* `phase: inference`, or decode */
+bool tn_model_is_decoding(const tn_model *model);  /* `phase: decode`: a step is of one token an example */
 
 /* Of a model for inference the one that is trained for it: whole, in fp32, without the techniques of inference; its weights as they
  * stand in this one. Lives in `arena`. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char *const file_kinds[] = {"model", NULL};
-static const char *const phases[] = {"training", "inference", NULL};
+static const char *const phases[] = {"training", "inference", "decode", NULL};
 static const char *const update_times[] = {"end", "write-back", NULL};
 static const char *const activation_policies[] = {"keep",       "recompute", "recompute-layers",
                                                   "reversible", "optimal",   NULL};
@@ -35,9 +35,11 @@ static const tn_field weight_fields[] = {
 static const tn_schema weight_schema = TN_SCHEMA("weight", tn_weight_entry, weight_fields);
 
 static const tn_field predicted_fields[] = {
-    TN_KEY_AS("per", COUNT, tn_model_predicted, period,
-              "steps that predict gradients, for every `true` that compute them; 0: none", TN_DEFAULT("0"),
-              TN_WITHIN(0, 1000000)),
+    TN_KEY_AS("per", COUNT_LIST, tn_model_predicted, per,
+              "steps that predict gradients, for every `true` that compute them; 0: none; of several, as [4, "
+              "3, 2, 1], "
+              "each for an equal part of the run",
+              TN_DEFAULT("0"), TN_WITHIN(0, 1000000), TN_SEEN(tn_model_predicted, per_at)),
     TN_KEY_AS("true", COUNT, tn_model_predicted, truly,
               "steps with a backward pass, in which predictors learn", TN_DEFAULT("1"),
               TN_WITHIN(1, 1000000)),
@@ -86,17 +88,29 @@ static const tn_field memory_fields[] = {
            "cells of activations and intermediates; edram loses what is not refreshed", TN_DEFAULT("sram"),
            TN_ONE_OF(cells), TN_SEEN(tn_model_cells, kind_at)),
     TN_KEY(REAL, tn_model_cells, retention_us, "edram: time that a cell keeps its value", TN_DEFAULT("3.35"),
-           TN_WITHIN(1e-3, 1e9)),
-    TN_KEY(REAL, tn_model_cells, refresh_pj, "edram: energy to refresh a word, pJ", TN_DEFAULT("1"),
-           TN_WITHIN(0, 1e6)),
+           TN_WITHIN(1e-3, 1e9), TN_SEEN(tn_model_cells, retention_at)),
+    TN_KEY(REAL, tn_model_cells, refresh_pj,
+           "edram: energy to refresh a word, pJ; a device that has such cells says both", TN_DEFAULT("1"),
+           TN_WITHIN(0, 1e6), TN_SEEN(tn_model_cells, refresh_at)),
 };
 static const tn_schema memory_schema = TN_SCHEMA("memory", tn_model_cells, memory_fields);
 
 static const char *const balances[] = {"none", "pairs", NULL};
+static const char *const selections[] = {"magnitude", "accumulated-gradient", NULL};
 static const tn_field sparsity_fields[] = {
     TN_KEY(REAL, tn_model_sparsity, weights,
-           "share of each dense matrix that is live, the rest being zero; selected anew at each update",
-           TN_DEFAULT("1"), TN_WITHIN(1e-6, 1), TN_SEEN(tn_model_sparsity, weights_at)),
+           "share of each dense matrix that is live; selected anew at each update", TN_DEFAULT("1"),
+           TN_WITHIN(1e-6, 1), TN_SEEN(tn_model_sparsity, weights_at)),
+    TN_KEY(CHOICE, tn_model_sparsity, selection,
+           "magnitude: the greatest weights are live, the others zero; accumulated-gradient: those that are "
+           "farthest from "
+           "where they began, the others return there (Procrustes)",
+           TN_DEFAULT("magnitude"), TN_ONE_OF(selections), TN_SEEN(tn_model_sparsity, selection_at)),
+    TN_KEY(REAL, tn_model_sparsity, initial_decay,
+           "of selection accumulated-gradient: factor that the initial weights take after each step, until "
+           "they are zero; "
+           "1: they stay, and are drawn again wherever they are read",
+           TN_DEFAULT("1"), TN_WITHIN(0, 1)),
     TN_KEY(CHOICE, tn_model_sparsity, balance,
            "none: a product takes as long as its fullest tile; pairs: tiles are halved, the fullest half "
            "beside the "
@@ -110,8 +124,8 @@ static const tn_field sparsity_fields[] = {
            TN_DEFAULT("0"), TN_WITHIN(0, 1)),
     TN_KEY(COUNT, tn_model_sparsity, depth, "steps of operands that a multiplier chooses from",
            TN_DEFAULT("3"), TN_WITHIN(1, 64)),
-    TN_KEY(REAL, tn_model_sparsity, efficiency, "share of the zeros whose place is filled", TN_DEFAULT("1"),
-           TN_WITHIN(0, 1)),
+    TN_KEY(REAL, tn_model_sparsity, efficiency, "share of the zeros that the scheduler sees as such",
+           TN_DEFAULT("1"), TN_WITHIN(0, 1)),
 };
 static const tn_schema sparsity_schema = TN_SCHEMA("sparsity", tn_model_sparsity, sparsity_fields);
 
@@ -173,13 +187,14 @@ static const tn_field precision_fields[] = {
 static const tn_schema precision_schema = TN_SCHEMA("precision", precision_entry, precision_fields);
 
 static const tn_field schedule_fields[] = {
-    TN_KEY_AS(
-        "narrow", TEXT, tn_precision_schedule, narrow_text,
-        "block floating point that products begin with, of the group and exponent of precision.products",
-        TN_REQUIRED, TN_SEEN(tn_precision_schedule, narrow_at)),
-    TN_KEY(REAL, tn_precision_schedule, steps, "share of the steps for which it stays narrow",
+    TN_KEY_AS("begin", TEXT, tn_precision_schedule, begin_text,
+              "format that operands of products begin with; they end in that of precision",
+              TN_SEEN(tn_precision_schedule, begin_at)),
+    TN_KEY_AS("narrow", TEXT, tn_precision_schedule, narrow_text, "another name of begin",
+              TN_SEEN(tn_precision_schedule, narrow_at)),
+    TN_KEY(REAL, tn_precision_schedule, steps, "share of the steps for which they stay in it",
            TN_DEFAULT("0.5"), TN_WITHIN(0, 1)),
-    TN_KEY(REAL, tn_precision_schedule, layers, "share of the layers, the first ones, that begin narrow",
+    TN_KEY(REAL, tn_precision_schedule, layers, "share of the layers, the first ones, that begin in it",
            TN_DEFAULT("1"), TN_WITHIN(0, 1)),
     TN_KEY(REAL, tn_precision_schedule, a,
            "instead of shares FAST's rule: an operand is wide where sum |wide - narrow| / |sum narrow| is "
@@ -200,14 +215,18 @@ static const tn_field model_fields[] = {
            TN_SEEN(tn_model_file, name_at)),
     TN_KEY(
         CHOICE, tn_model_file, phase,
-        "training: forward, backward, update; inference: forward alone, nothing is kept for a backward pass",
+        "training: forward, backward, update; inference: forward alone, nothing is kept for a backward pass; "
+        "decode: the forward pass of one token of each example, the last of `sequence`, with keys and values "
+        "of "
+        "those before it in a cache",
         TN_DEFAULT("training"), TN_ONE_OF(phases)),
     TN_KEY(COUNT, tn_model_file, batch, "examples of a training step", TN_DEFAULT("1"), TN_FROM(1)),
     TN_KEY(COUNT, tn_model_file, sequence, "tokens of an example", TN_REQUIRED, TN_FROM(1)),
     TN_KEY_AS("precision", NODE, tn_model_file, precision_node,
               "of every number, as `accumulate` below; or a mapping of the keys there; absent: fp32"),
     TN_KEY_AS("precision_schedule", MAPPING, tn_model_file, schedule,
-              "mantissas that grow with steps and layers", .sub = &schedule_schema),
+              "formats of operands that change with steps and layers",
+              TN_SEEN(tn_model_file, schedule.schedule_at), .sub = &schedule_schema),
     TN_KEY(CHOICE, tn_model_file, optimizer, "sgd keeps no state, momentum one number a parameter, adam two",
            TN_DEFAULT("sgd"), TN_ONE_OF(tn_optimizer_names)),
     TN_KEY(MAPPING, tn_model_file, update, "when the optimizer changes the parameters",
@@ -286,6 +305,18 @@ static const char formats_known[] = "fp32, fp16, bf16, int16, int8, fixedBITS,FR
                                     "bfpGROUP,EXPONENT,MANTISSA such as "
                                     "bfp16,8,4, oliveBITS such as olive4, or oliveBITS,mse";
 
+uint64_t tn_predicted_per(const tn_model_predicted *predicted, double progress) {
+    const size_t count = predicted->per.count, part = (size_t)(progress * (double)count);
+    return count == 0 ? 0 : predicted->per.item[part < count ? part : count - 1];
+}
+
+double tn_predicted_share(const tn_model_predicted *predicted) {
+    double sum = 0;
+    for (size_t i = 0; i < predicted->per.count; i++)
+        sum += (double)predicted->per.item[i] / ((double)predicted->per.item[i] + (double)predicted->truly);
+    return predicted->per.count ? sum / (double)predicted->per.count : 0;
+}
+
 /* A format by its name; what is absent becomes `fallback`. */
 static tn_status read_format(const char *text, tn_position position, const char *key,
                              const tn_number_format *fallback, tn_number_format *format, tn_error *error) {
@@ -336,11 +367,28 @@ static tn_status settle_activations(tn_model_activations *activations, tn_positi
     return TN_OK;
 }
 
+/* `begin`, or `narrow`, its older name. */
+static tn_status settle_schedule(tn_precision_schedule *schedule, tn_error *error) {
+    const bool older = schedule->narrow_at.line > 0;
+    if (schedule->schedule_at.line == 0) return TN_OK;
+    if (older && schedule->begin_at.line > 0)
+        return tn_fail_at(error, TN_INPUT, schedule->narrow_at,
+                          "precision_schedule has both begin and narrow, which is another name of it");
+    if (!older && schedule->begin_at.line == 0)
+        return tn_fail_at(error, TN_INPUT, schedule->schedule_at,
+                          "precision_schedule has no key \"begin\", the format that products begin with");
+    if (older) {
+        schedule->begin_text = schedule->narrow_text;
+        schedule->begin_at = schedule->narrow_at;
+    }
+    return read_format(schedule->begin_text, schedule->begin_at, older ? "narrow" : "begin", &tn_fp32,
+                       &schedule->begin, error);
+}
+
 tn_status tn_model_file_decode(const tn_yaml *root, tn_arena *arena, tn_model_file *file, tn_error *error) {
     TN_TRY(tn_schema_decode(&tn_model_schema, root, arena, file, error));
     TN_TRY(settle_activations(&file->activations, root->position, error));
-    TN_TRY(read_format(file->schedule.narrow_text, file->schedule.narrow_at, "narrow", &tn_fp32,
-                       &file->schedule.narrow, error));
+    TN_TRY(settle_schedule(&file->schedule, error));
     TN_TRY(decode_precision(file->precision_node, arena, file, error));
     return tn_model_name_check(file->name, file->name_at, "model", error);
 }

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum tn_model_phase { TN_PHASE_TRAINING, TN_PHASE_INFERENCE } tn_model_phase;
+typedef enum tn_model_phase { TN_PHASE_TRAINING, TN_PHASE_INFERENCE, TN_PHASE_DECODE } tn_model_phase;
 typedef enum tn_update_when { TN_UPDATE_END, TN_UPDATE_WRITE_BACK } tn_update_when;
 typedef enum tn_outlier_scale { TN_OUTLIER_SCALE_SIGMA, TN_OUTLIER_SCALE_MSE } tn_outlier_scale;
 
@@ -49,19 +49,24 @@ typedef struct tn_model_activations {
 extern const tn_schema tn_block_activations_schema; /* the policy alone */
 
 typedef enum tn_balance { TN_BALANCE_NONE, TN_BALANCE_PAIRS } tn_balance;
+typedef enum tn_weight_selection { TN_SELECTION_MAGNITUDE, TN_SELECTION_ACCUMULATED } tn_weight_selection;
 typedef struct tn_model_sparsity {
-    double weights;                /* share that is not zero; 1: all */
+    double weights;                /* share that is live; 1: all */
+    uint32_t selection;            /* tn_weight_selection */
+    double initial_decay;          /* factor of W(0) after each step; 1: it stays */
     uint32_t balance;              /* tn_balance */
     uint64_t tiles, depth;         /* that wait for each other; operands ahead */
     double activations, gradients; /* shares that are zero */
     double efficiency;
-    tn_position weights_at;
+    tn_position weights_at, selection_at;
 } tn_model_sparsity;
 
 /* Of every per + truly steps of a run, from step `warmup` on, the last `per` predict gradients instead of a backward
- * pass; per 0: none does. */
+ * pass; none or 0 alone: none does. Of several each holds for an equal part of the run. */
 typedef struct tn_model_predicted {
-    uint64_t period, truly, predictor, warmup_steps;
+    tn_count_list per;
+    tn_position per_at;
+    uint64_t truly, predictor, warmup_steps;
     double rate;
 } tn_model_predicted;
 
@@ -79,7 +84,7 @@ typedef enum tn_cell { TN_CELL_SRAM, TN_CELL_EDRAM } tn_cell;
 typedef struct tn_model_cells {
     uint32_t kind; /* tn_cell */
     double retention_us, refresh_pj;
-    tn_position kind_at;
+    tn_position kind_at, retention_at, refresh_at; /* line 0: absent */
 } tn_model_cells;
 
 typedef struct tn_model_file {
@@ -107,6 +112,11 @@ typedef struct tn_model_file {
     tn_real_list ratio;
     tn_position name_at, train_at, frozen_at, ratio_at, exit_at, predicted_at;
 } tn_model_file;
+
+/* Steps that predict for every `truly` true ones where a run stands at `progress`, 0 to 1. */
+uint64_t tn_predicted_per(const tn_model_predicted *predicted, double progress);
+/* Share of the steps behind the warm-up that predict; 0: the model predicts no gradients. */
+double tn_predicted_share(const tn_model_predicted *predicted);
 
 tn_status tn_model_file_decode(const tn_yaml *root, tn_arena *arena, tn_model_file *file, tn_error *error);
 

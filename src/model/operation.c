@@ -12,6 +12,7 @@ const char *const tn_array_role_names[] = {
     [TN_ARRAY_GRADIENT] = "gradient",
     [TN_ARRAY_OPTIMIZER] = "optimizer",
     [TN_ARRAY_CONSTANT] = "constant",
+    [TN_ARRAY_CACHE] = "cache",
     [TN_ARRAY_ACTIVATION] = "activation",
     [TN_ARRAY_INTERMEDIATE] = "intermediate",
     [TN_ARRAY_ROLES] = NULL,
@@ -39,6 +40,7 @@ const char *const tn_array_part_names[] = {
     [TN_PART_KEPT_HEADS] = "kept-heads",
     [TN_PART_ENTROPY] = "entropy",
     [TN_PART_MASK] = "mask",
+    [TN_PART_REGENERATED] = "regenerated",
     [TN_PART_PREDICTOR_INPUT] = "predictor-input",
     [TN_PART_PREDICTOR_IN] = "predictor-in",
     [TN_PART_PREDICTOR_OUT] = "predictor-out",
@@ -54,6 +56,11 @@ const char *const tn_array_part_names[] = {
     [TN_PART_STEP_GRADIENT] = "step-gradient",
     [TN_PART_WRITE_GRADIENT] = "write-gradient",
     [TN_PART_READ_GRADIENT] = "read-gradient",
+    [TN_PART_KEY_CACHE] = "key-cache",
+    [TN_PART_VALUE_CACHE] = "value-cache",
+    [TN_PART_IMPORTANCE] = "importance",
+    [TN_PART_CHOSEN] = "chosen",
+    [TN_PART_PLACE] = "place",
     [TN_ARRAY_PARTS] = NULL,
 };
 
@@ -74,7 +81,13 @@ const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS] = {
     /* batch * rows * reduction * columns multiply-adds */
     [TN_OP_PRODUCT] = {"product", "matmul", TN_SHAPE_PRODUCT, "lr|bb", "y|y", {{0}}},
 
-    [TN_OP_LOOKUP] = {"lookup", "lookup", TN_SHAPE_LOOKUP, "t", "y", {MAP("y = move a")}},
+    [TN_OP_LOOKUP] = {"lookup", "lookup", TN_SHAPE_LOOKUP, "t|a", "y", {MAP("y = move a")}},
+    [TN_OP_APPEND] = {"append", "append", TN_SHAPE_APPEND, "x", "a", {MAP("y = move a")}},
+    /* a magnitude drops the sign, which costs nothing */
+    [TN_OP_IMPORTANCE] = {"importance", "importance", TN_SHAPE_IMPORTANCE, "x", "a", {ACCUMULATE("u = move a")}},
+    /* a pass compares every number with a pivot; passes are those of tn_quick_select_comparisons and one that filters */
+    [TN_OP_TOP] = {"top", "top", TN_SHAPE_TOP, "x", "a", {GREATEST("u = move a")},
+        .published = "Wang, Zhang, Han, SpAtten, HPCA 2021, section IV-B: quick selection, then a filter"},
     [TN_OP_SCATTER] = {"scatter", "scatter", TN_SHAPE_SCATTER, "d|t", "t", {ACCUMULATE("u = move a")}},
     [TN_OP_ADD] = {"add", "add", TN_SHAPE_ADD, "xb", "y", {MAP("y = a + b")}, .may_fuse = true},
     [TN_OP_SUBTRACT] = {"subtract", "subtract", TN_SHAPE_MAP, "xx", "y", {MAP("y = a - b")}},
@@ -243,6 +256,16 @@ const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS] = {
     [TN_OP_SELECT] = {"select", "select", TN_SHAPE_SELECT, "w", "wk",
         {MAP("h = magnitude above threshold; u = threshold + h")},
         .published = "Yang et al., Procrustes, MICRO 2020, section 4.3"},
+    /* k0: the rate, k1: where W(0) spreads to. w - k0 g, with W(0) for what the mask leaves out, against the threshold of how
+     * far it is from W(0), which follows the wanted quantile by one factor up or down (Yazidi, Hammer, Multiplicative update
+     * methods for incremental quantile estimation, IEEE Transactions on Cybernetics 2019). A sign is free. */
+    [TN_OP_TRACK] = {"track", "track", TN_SHAPE_TRACK, "wgk", "wk",
+        {MAP("g = b * k0; n = stored - g; r = draw place; i = r * k1; d = n - i; h = d above threshold; "
+             "u = threshold * factor; v = h; y = n", {0}, -1)},
+        .published = "update, distance and quantile of Procrustes (MICRO 2020, section 4.3), 6 FLOPs: a random number is none"},
+    [TN_OP_REGENERATE] = {"regenerate", "regenerate", TN_SHAPE_REGENERATE, "wk", "y",
+        {MAP("r = draw place; y = r * k1", {0}, -1)},
+        .published = "where the mask leaves out, W(0); a random number is no FLOP"},
     /* s0 the maximum, s1 and s2 the sums of e = exp(z - maximum) and of e (z - maximum), k0: 1/log(columns). A row's
      * quotient is begun when its logarithm is there. */
     [TN_OP_ENTROPY] = {"entropy", "entropy", TN_SHAPE_ENTROPY, "x", "n",
@@ -255,18 +278,20 @@ const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS] = {
 bool tn_operation_is_elementwise(tn_operation_kind kind) {
     const tn_operation_shape shape = tn_operation_rows[kind].shape;
     return shape == TN_SHAPE_ADD || shape == TN_SHAPE_MAP || shape == TN_SHAPE_UPDATE ||
-           shape == TN_SHAPE_SELECT;
+           shape == TN_SHAPE_SELECT || shape == TN_SHAPE_TRACK || shape == TN_SHAPE_REGENERATE;
 }
 
 bool tn_operation_is_across_rows(tn_operation_kind kind) {
     const tn_operation_shape shape = tn_operation_rows[kind].shape;
     return shape == TN_SHAPE_SCATTER || shape == TN_SHAPE_SUM || shape == TN_SHAPE_MEAN ||
-           shape == TN_SHAPE_ROUTE || shape == TN_SHAPE_ROUTED || shape == TN_SHAPE_SEQUENCE;
+           shape == TN_SHAPE_ROUTE || shape == TN_SHAPE_ROUTED || shape == TN_SHAPE_SEQUENCE ||
+           shape == TN_SHAPE_APPEND || shape == TN_SHAPE_IMPORTANCE || shape == TN_SHAPE_TOP;
 }
 
 bool tn_operation_begins_at_zero(const tn_operation *operation) {
     const char *reads = tn_operation_rows[operation->kind].reads, *absent = strchr(reads, '|');
-    return absent && operation->kind != TN_OP_PRODUCT && operation->read_count == (uint32_t)(absent - reads);
+    return absent && operation->kind != TN_OP_PRODUCT && operation->kind != TN_OP_LOOKUP &&
+           operation->read_count == (uint32_t)(absent - reads);
 }
 
 /* ---- what follows from a text ---- */
@@ -407,7 +432,8 @@ uint64_t tn_window_features(const tn_operation *operation) {
 }
 
 bool tn_operation_is_update(const tn_operation *operation) {
-    return tn_operation_rows[operation->kind].shape == TN_SHAPE_UPDATE;
+    const tn_operation_shape shape = tn_operation_rows[operation->kind].shape;
+    return shape == TN_SHAPE_UPDATE || shape == TN_SHAPE_TRACK;
 }
 
 bool tn_pass_has_lane(const tn_pass_row *row) {
@@ -415,7 +441,9 @@ bool tn_pass_has_lane(const tn_pass_row *row) {
     if (tn_formula_read(row->text, &formula, NULL) != TN_OK) return false;
     for (uint32_t i = 0; i < formula.nodes; i++) {
         const tn_node_kind kind = formula.node[i].kind;
-        if (kind == TN_NODE_ELSEWHERE || kind == TN_NODE_AFTER || kind == TN_NODE_ABOVE) return false;
+        if (kind == TN_NODE_ELSEWHERE || kind == TN_NODE_AFTER || kind == TN_NODE_ABOVE ||
+            kind == TN_NODE_DRAW)
+            return false;
     }
     return row->form != TN_PASS_MAP ||
            (formula.output[TN_OUTPUT_Y] != UINT32_MAX && formula.output[TN_OUTPUT_U] == UINT32_MAX);

@@ -51,22 +51,27 @@ typedef struct tn_pass_row {
 /* How an operation goes over its elements, and so by which code it is executed, laid out and built. */
 typedef enum tn_operation_shape {
     TN_SHAPE_PRODUCT,
-    TN_SHAPE_LOOKUP,   /* rows of what it reads, by word, by place, or those that stay */
-    TN_SHAPE_SCATTER,  /* rows of what it reads are added to rows of what it writes */
-    TN_SHAPE_ADD,      /* of each element its own, where the second operand may repeat */
-    TN_SHAPE_MAP,      /* of each element its own */
-    TN_SHAPE_SUM,      /* sums down the columns */
-    TN_SHAPE_SCORES,   /* rows of attention's scores, in place */
-    TN_SHAPE_ROWS,     /* of each row its own */
-    TN_SHAPE_ROTATION, /* rows, of whose features pairs turn */
-    TN_SHAPE_LOSS,     /* rows, each with its label */
-    TN_SHAPE_UPDATE,   /* of a parameter, its gradient and its state */
-    TN_SHAPE_SELECT,   /* of a parameter's elements the greatest */
-    TN_SHAPE_ENTROPY,  /* of rows, one number */
-    TN_SHAPE_MEAN,     /* of the rows of an example one row, or back to all of them */
-    TN_SHAPE_ROUTE,    /* of the rows of an example each expert's share */
-    TN_SHAPE_ROUTED,   /* rows of an example that chose an expert, or back to them (tn_routing) */
-    TN_SHAPE_SEQUENCE, /* of each feature its tokens, in their order */
+    TN_SHAPE_LOOKUP,     /* rows of what it reads, by word, by place, or those that stay */
+    TN_SHAPE_SCATTER,    /* rows of what it reads are added to rows of what it writes */
+    TN_SHAPE_APPEND,     /* rows of what it reads take the place of rows of what it writes */
+    TN_SHAPE_ADD,        /* of each element its own, where the second operand may repeat */
+    TN_SHAPE_MAP,        /* of each element its own */
+    TN_SHAPE_SUM,        /* sums down the columns */
+    TN_SHAPE_SCORES,     /* rows of attention's scores, in place */
+    TN_SHAPE_ROWS,       /* of each row its own */
+    TN_SHAPE_ROTATION,   /* rows, of whose features pairs turn */
+    TN_SHAPE_LOSS,       /* rows, each with its label */
+    TN_SHAPE_IMPORTANCE, /* of tokens or heads of every example */
+    TN_SHAPE_TOP,        /* of each row the places of the greatest */
+    TN_SHAPE_UPDATE,     /* of a parameter, its gradient and its state */
+    TN_SHAPE_SELECT,     /* of a parameter's elements the greatest */
+    TN_SHAPE_TRACK,      /* of a parameter, its gradient and its mask */
+    TN_SHAPE_REGENERATE, /* of a parameter and its mask */
+    TN_SHAPE_ENTROPY,    /* of rows, one number */
+    TN_SHAPE_MEAN,       /* of the rows of an example one row, or back to all of them */
+    TN_SHAPE_ROUTE,      /* of the rows of an example each expert's share */
+    TN_SHAPE_ROUTED,     /* rows of an example that chose an expert, or back to them (tn_routing) */
+    TN_SHAPE_SEQUENCE,   /* of each feature its tokens, in their order */
     TN_SHAPES
 } tn_operation_shape;
 

@@ -12,15 +12,13 @@
 #include <string.h>
 
 uint32_t tn_step_sorts(const tn_model *model) {
-    if (model->keys.predicted_gradients.period > 0) return TN_PREDICTING_SORTS;
+    if (tn_predicted_share(&model->keys.predicted_gradients) > 0) return TN_PREDICTING_SORTS;
     return model->keys.exit.count > 1 ? (uint32_t)model->keys.exit.count : 1;
 }
 
 double tn_step_sort_share(const tn_model *model, uint32_t sort) {
-    const tn_model_predicted *predicted = &model->keys.predicted_gradients;
-    if (predicted->period > 0)
-        return (double)(sort == TN_SORT_TRUE ? predicted->truly : predicted->period) /
-               ((double)predicted->period + (double)predicted->truly);
+    const double predicted = tn_predicted_share(&model->keys.predicted_gradients);
+    if (predicted > 0) return sort == TN_SORT_TRUE ? 1 - predicted : predicted;
     return model->keys.exit.count > 1 ? model->keys.exit.item[sort] : 1;
 }
 
@@ -32,7 +30,7 @@ uint64_t tn_step_macs(const uint64_t macs[TN_PHASES]) {
 
 bool tn_array_is_resident(const tn_array *array) {
     return array->role == TN_ARRAY_PARAMETER || array->role == TN_ARRAY_OPTIMIZER ||
-           array->role == TN_ARRAY_CONSTANT;
+           array->role == TN_ARRAY_CONSTANT || array->role == TN_ARRAY_CACHE;
 }
 
 bool tn_array_is_predictor(const tn_array *array) {

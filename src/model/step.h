@@ -51,6 +51,13 @@ extern const char *const tn_optimizer_names[]; /* "sgd", "momentum", "adam"; end
  *   entropy             is the mean over the rows of the entropy of their softmax, over the most there is
  *   update-             in place; a gradient of fewer elements is of the first `columns` of each of `rows` rows
  *   select              leaves all of a parameter but the `live` greatest zero
+ *   importance          sums attention's probabilities over heads and queries, a number a key, or the magnitudes of what it
+ *                       gives over tokens and features, a number a head; of every example
+ *   top                 writes the places of the greatest of each row, ascending: as many as fill the array
+ *   append              writes row i of x into the place of the token, of example i's places
+ *   track               an update by SGD, of which the `live` elements that are farthest from W(0) stay where it takes them;
+ *                       the others return to W(0). Elements that the mask leaves out are not read (step/sparse_weights.c)
+ *   regenerate          elements that the mask leaves out are those of W(0)
  *
  * Of a layer's program (tn_step_layer.program) a product says which step it is, and program and tensors say
  * what the axes of its arrays are. Attention's products have none: with Q, K, V, O as tokens x features, heads
@@ -88,8 +95,10 @@ typedef enum tn_operation_kind {
     TN_OP_UPDATE_SGD,    /* rows * columns parameters */
     TN_OP_UPDATE_MOMENTUM,
     TN_OP_UPDATE_ADAM,
-    TN_OP_SELECT,  /* of a parameter's elements the greatest stay */
-    TN_OP_ENTROPY, /* of the answers of a head, by which an early exit is taken */
+    TN_OP_SELECT,     /* of a parameter's elements the greatest stay */
+    TN_OP_TRACK,      /* an update, of which the weights that lie farthest from where they began stay */
+    TN_OP_REGENERATE, /* a sparse parameter and where its other weights began, as one matrix */
+    TN_OP_ENTROPY,    /* of the answers of a head, by which an early exit is taken */
     TN_OP_SQUARED_RELU,
     TN_OP_SQUARED_RELU_GRADIENT,
     TN_OP_SOFTPLUS,
@@ -107,6 +116,9 @@ typedef enum tn_operation_kind {
     TN_OP_CAUSAL_CONV_GRADIENT,
     TN_OP_SCAN, /* of a selective state space */
     TN_OP_SCAN_GRADIENT,
+    TN_OP_APPEND,     /* a token's keys or values to the cache */
+    TN_OP_IMPORTANCE, /* of tokens or heads, by what an attention gave them */
+    TN_OP_TOP,        /* which are the greatest */
     TN_OPERATION_KINDS
 } tn_operation_kind;
 
@@ -122,11 +134,11 @@ typedef struct tn_predictor {
 } tn_predictor;
 
 /* A look-up of the tokens and heads that stay (step/pruning.c): of every `from_tokens` rows `tokens`, of the `heads` parts of
- * a row `kept_heads`, side by side; or the heads back into their places among all. `chooses`: which they are follows
- * from what this one reads. */
+ * a row `kept_heads`, side by side; or the heads back into their places among all. Which they are a `top` has found, whose
+ * places it reads beside the rows. */
 typedef struct tn_gather {
     uint64_t from_tokens, tokens, heads, kept_heads;
-    bool chooses, spreads;
+    bool spreads;
 } tn_gather;
 
 /* Windows over a picture, a row of activations a pixel, in rows of the picture from its top left. Each of the outputs_down x
@@ -205,10 +217,11 @@ typedef struct tn_operation {
 } tn_operation;
 
 typedef enum tn_array_role {
-    TN_ARRAY_PARAMETER,    /* cores, biases, scales, tables */
-    TN_ARRAY_GRADIENT,     /* of parameters */
-    TN_ARRAY_OPTIMIZER,    /* momentum, Adam moments */
-    TN_ARRAY_CONSTANT,     /* known before anything runs: sines and cosines of rotary positions */
+    TN_ARRAY_PARAMETER, /* cores, biases, scales, tables */
+    TN_ARRAY_GRADIENT,  /* of parameters */
+    TN_ARRAY_OPTIMIZER, /* momentum, Adam moments */
+    TN_ARRAY_CONSTANT,  /* known before anything runs: sines and cosines of rotary positions */
+    TN_ARRAY_CACHE,     /* keys and values of the tokens so far, which a step of decoding finds and adds to */
     TN_ARRAY_ACTIVATION,   /* layer inputs and outputs, what the backward pass keeps, and their gradients */
     TN_ARRAY_INTERMEDIATE, /* inside a layer's contraction */
     TN_ARRAY_ROLES
@@ -242,7 +255,8 @@ typedef enum tn_array_part {
     TN_PART_KEPT, /* what pruning leaves */
     TN_PART_KEPT_HEADS,
     TN_PART_ENTROPY,
-    TN_PART_MASK, /* a bit for each element of a parameter */
+    TN_PART_MASK,        /* a bit for each element of a parameter */
+    TN_PART_REGENERATED, /* a sparse parameter with all of its elements */
     TN_PART_PREDICTOR_INPUT,
     TN_PART_PREDICTOR_IN, /* matrices of predictors (step/predicted_gradients.c), and what they make */
     TN_PART_PREDICTOR_OUT,
@@ -258,6 +272,11 @@ typedef enum tn_array_part {
     TN_PART_STEP_GRADIENT,
     TN_PART_WRITE_GRADIENT,
     TN_PART_READ_GRADIENT,
+    TN_PART_KEY_CACHE, /* examples x places x features */
+    TN_PART_VALUE_CACHE,
+    TN_PART_IMPORTANCE,
+    TN_PART_CHOSEN, /* places that stay */
+    TN_PART_PLACE,  /* of the table of positions, the row of the token that is decoded */
     TN_ARRAY_PARTS
 } tn_array_part;
 extern const char *const tn_array_part_names[]; /* "core", "weight" ...; for people alone */
@@ -274,12 +293,18 @@ typedef struct tn_array {
     bool is_again;   /* made a second time, by checkpointing */
     bool is_part;    /* cut out of another, for the gradient of a part of a weight */
     uint32_t exit;   /* early exit, from 1, at which a head makes it; 0: at the last one, or no head does */
-    uint64_t live;   /* elements that are not zero; 0: any */
+    uint64_t live;   /* elements that are not zero, or not where they began; 0: any */
+    uint64_t stored; /* elements that are kept of a tracked set; 0: all */
     uint64_t inputs; /* of a predictor's hidden units, of their matrix; 0 elsewhere */
     uint32_t value;  /* tn_value */
     const tn_number_format *format; /* in which it is kept */
     bool is_core; /* a small tensor core (may be grouped in one memory), or its gradient or optimizer state */
 } tn_array;
+
+/* Elements that memory keeps of it. */
+static inline uint64_t tn_array_stored(const tn_array *array) {
+    return array->stored ? array->stored : array->elements;
+}
 
 /* Layers that are more to others than operations and arrays. */
 typedef enum tn_layer_family {
@@ -323,8 +348,10 @@ typedef struct tn_step {
     const tn_formats *formats;
     const tn_precision_schedule *schedule; /* of the operands' mantissas; NULL: they stay */
     bool inference;                        /* the forward pass alone */
+    bool decoding;                         /* of one token an example, behind sequence - 1 in a cache */
     double deadline_us, least_V;           /* of a step whose clock and voltage follow the work; 0: neither */
     double retention_us, refresh_pJ;       /* of activations' cells, a word; 0: they keep what they hold */
+    bool retention_given, refresh_given;   /* by the model, and not for the device to say */
     const char *precision;                 /* name of formats->accumulate */
     tn_optimizer optimizer;
     uint64_t batch, sequence, element_bytes, steps_per_epoch;
@@ -342,12 +369,14 @@ typedef struct tn_step {
     /* The same and the parameters in bytes, each array in its format; the most at once of either need not fall at
      * the same time. */
     uint64_t parameter_bytes, gradient_bytes, optimizer_bytes, activation_bytes, peak_bytes;
+    /* The cache of decoding, and what of it the step's operations read and write. */
+    uint64_t cache_elements, cache_bytes, cache_moved_elements, cache_moved_bytes;
 } tn_step;
 
 /* Of all phases together; a step's and a layer's fit 64 bits. */
 uint64_t tn_step_macs(const uint64_t macs[TN_PHASES]);
 
-/* Parameters, the optimizer's state and constants. */
+/* Parameters, the optimizer's state, constants and the cache of decoding. */
 bool tn_array_is_resident(const tn_array *array);
 /* A matrix of a predictor of gradients (step/predicted_gradients.c). */
 bool tn_array_is_predictor(const tn_array *array);

@@ -154,6 +154,18 @@ double tn_pruned_attention_ratio(double tokens, double heads) {
     return tokens * tokens * heads;
 }
 
+static double harmonic(uint64_t count) {
+    double sum = 0;
+    for (uint64_t i = count; i > 0; i--) sum += 1 / (double)i;
+    return sum;
+}
+
+double tn_quick_select_comparisons(uint64_t count, uint64_t rank) {
+    const double n = (double)count, k = (double)rank;
+    return 2 * ((n + 1) * harmonic(count) - (n + 3 - k) * harmonic(count + 1 - rank) -
+                (k + 2) * harmonic(rank) + n + 3);
+}
+
 double tn_progressive_bits(uint64_t high_bits, uint64_t low_bits, double refetched) {
     return (double)high_bits + refetched * (double)low_bits;
 }

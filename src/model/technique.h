@@ -75,6 +75,10 @@ uint64_t tn_kept_of(uint64_t count, double share);
 
 /* SpAtten. MACs of attention that remain when shares of tokens and heads do: tokens^2 heads. */
 double tn_pruned_attention_ratio(double tokens, double heads);
+/* Comparisons that find the `rank`-th of `count` numbers, in the mean over all orders, by quick selection with a pivot at random:
+ *   2 ((n + 1) H(n) - (n + 3 - k) H(n + 1 - k) - (k + 2) H(k) + n + 3)
+ * (Knuth, Mathematical analysis of algorithms, 1971). rank 1..count. */
+double tn_quick_select_comparisons(uint64_t count, uint64_t rank);
 /* Bits that are fetched of a value on average: its high ones, and in so large a share of cases the low ones. */
 double tn_progressive_bits(uint64_t high_bits, uint64_t low_bits, double refetched);
 

@@ -1,6 +1,7 @@
 #include "price/laid_cycles.h"
 
 #include "base/checked.h"
+#include "kernel/array_kernel.h"
 #include "kernel/vector.h"
 #include "layout/layout_search.h"
 #include "price/workload_data.h"
@@ -95,7 +96,7 @@ static void layout_under(const laid_operation *timing, uint32_t array, const tn_
                          const tn_indices *y, tn_tensor_layout *layout) {
     const tn_shared_words *words = &timing->plan->laid->words[array].shared;
     const uint64_t one = 1, banks = one << words->bank_log;
-    uint64_t apart = words->apart;
+    uint64_t stride = 1;
     uint32_t features = words->feature_log;
     *layout = (tn_tensor_layout){.banks = banks, .axes = y->count};
     for (uint32_t k = y->count; k-- > 0;) {
@@ -104,10 +105,12 @@ static void layout_under(const laid_operation *timing, uint32_t array, const tn_
         layout->index[k] = y->index[k];
         layout->size[k] = size;
         layout->edge[k] = one << log;
-        layout->skew[k] = k == 0 ? 1 % banks : apart % banks;
+        layout->skew[k] = 1 % banks;
         if (k == 0) break;
+        const uint64_t count = ((size - 1) >> log) + 1;
+        tn_shared_axis(words, stride, count, &layout->skew[k], &layout->turn[k]);
         features -= log;
-        apart = apart * (((size - 1) >> log) + 1) % banks;
+        stride *= count;
     }
     if (timing->workload->step->array[array].elements * layout->size[0] ==
         program->tensor[timing->operation->program_step->out].elements)
@@ -194,8 +197,9 @@ static uint64_t block_cycles(const laid_operation *timing, uint32_t array, uint6
     if (laid->alone) return least_block_cycles(timing, array, rows, columns);
     const uint64_t count[] = {((rows - 1) >> words->shared.token_log) + 1,
                               ((columns - 1) >> words->shared.feature_log) + 1},
-                   skew[] = {1, words->shared.apart};
-    return tn_fullest_bank(count, skew, 2, UINT64_C(1) << words->shared.bank_log);
+                   skew[] = {1, words->shared.apart},
+                   turn[] = {0, words->shared.turn_log ? UINT64_C(1) << words->shared.turn_log : 0};
+    return tn_fullest_turned_bank(count, skew, turn, 2, UINT64_C(1) << words->shared.bank_log);
 }
 
 /* ---- attention ---- */
@@ -213,10 +217,17 @@ static tn_status lay_attention(laid_operation *timing, const tn_attention_produc
                                     ? timing->workload->step->layer[operation->layer].group
                                     : 1,
                    size[3] = {operation->rows, operation->columns,
-                              operation->reduction / group_size}, /* a head's queries alone */
-        edge[3] = {build->rows, build->columns, build->reduction};
+                              operation->reduction / group_size}; /* a head's queries alone */
+    const tn_matmul kernel = tn_workload_matmul(timing->workload, build, work_of(timing)->arithmetic);
+    uint64_t edge[3] = {build->rows, build->columns, build->reduction};
+    const tn_array_pass pass = kernel.systolic ? tn_array_pass_of(operation->phase) : TN_PASS_OF_LANES;
+    if (kernel.systolic) tn_array_edges(build->rows, build->columns, pass, edge);
     static const int directions[3][2] = {{0, 2}, {2, 1}, {0, 1}}; /* groups of left, right, result */
-    tn_issued_product issued = {.other_tiles = operation->batch, .other_groups = group_size};
+    tn_issued_product issued = {.other_tiles = operation->batch,
+                                .other_groups = group_size,
+                                .pass = pass,
+                                .vectors = size[0],
+                                .drained = (size[0] - 1) % edge[0] + 1};
     tn_issued_group *group[3] = {&issued.row, &issued.column, &issued.term};
     uint64_t *phases[3] = {issued.left, issued.right, issued.result};
     for (int g = 0; g < 3; g++)
@@ -228,10 +239,12 @@ static tn_status lay_attention(laid_operation *timing, const tn_attention_produc
         for (int kind = 0; kind < TN_BLOCK_KINDS; kind++) {
             uint64_t a = extent_of(size[first], edge[first], kind & 1),
                      b = extent_of(size[second], edge[second], kind >> TN_ISSUE_CUTS & 1);
+            if (i == 1 && pass == TN_PASS_FORWARD) a = 1; /* row by row of the weights */
+            if (i == 1 && pass == TN_PASS_SIDEWAYS) b = 1;
+            if (i == 2 && pass == TN_PASS_RESTS) a = 1; /* ... of the sums */
             phases[i][kind] = block_cycles(timing, array[i], rows_first ? a : b, rows_first ? b : a);
         }
     }
-    const tn_matmul kernel = tn_workload_matmul(timing->workload, build, work_of(timing)->arithmetic);
     uint64_t cycles;
     TN_TRY(tn_issue_product_cycles(&kernel, &issued, &cycles, timing->error));
     return add_product(timing, 1, cycles);
@@ -278,7 +291,8 @@ static tn_status lay_rows(laid_operation *timing) {
     const bool by_row = tn_moves_by_row(timing->workload->step, operation);
     const uint64_t features = operation->window ? tn_window_features(operation) : operation->columns,
                    moves = operation->rows * (operation->columns / features);
-    const bool routed = tn_operation_rows[operation->kind].shape == TN_SHAPE_ROUTED,
+    const bool routed = tn_operation_rows[operation->kind].shape == TN_SHAPE_ROUTED ||
+                        operation->kind == TN_OP_APPEND,
                adds =
                    by_row && (operation->kind == TN_OP_SCATTER ||
                               operation->kind == TN_OP_DISPATCH_GRADIENT || operation->kind == TN_OP_COMBINE);
@@ -321,7 +335,7 @@ static tn_status lay_update(laid_operation *timing) {
 static bool is_alike(const tn_laid_words *a, const tn_laid_words *b) {
     return a->is_matrix == b->is_matrix && a->shared.token_log == b->shared.token_log &&
            a->shared.feature_log == b->shared.feature_log && a->shared.bank_log == b->shared.bank_log &&
-           a->shared.apart == b->shared.apart;
+           a->shared.apart == b->shared.apart && a->shared.turn_log == b->shared.turn_log;
 }
 
 /* Whether the class holds what the operation takes; else it holds what that depends on. */
@@ -400,7 +414,8 @@ static tn_status lay_operation(laid_operation *timing) {
     if (operation->program_step) return lay_program_product(timing);
     if (tn_operation_is_update(operation)) return lay_update(timing);
     const tn_operation_shape shape = tn_operation_rows[operation->kind].shape;
-    return shape == TN_SHAPE_LOOKUP || shape == TN_SHAPE_SCATTER || shape == TN_SHAPE_ROUTED
+    return shape == TN_SHAPE_LOOKUP || shape == TN_SHAPE_SCATTER || shape == TN_SHAPE_ROUTED ||
+                   shape == TN_SHAPE_APPEND
                ? lay_rows(timing)
                : lay_class(timing);
 }

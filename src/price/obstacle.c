@@ -96,14 +96,23 @@ static bool has_long_blocks(const tn_build *build) {
     return false;
 }
 
+/* Rows of sums leave an array where no stage is. */
+static bool fuses_behind_array(const tn_build *build) {
+    return build->array == TN_ARRAY_SYSTOLIC && build->fusion != TN_FUSION_NONE;
+}
+
 uint32_t tn_build_obstacle(const tn_build *build) {
     const uint32_t place = find_key(build);
     if (place < tn_build_schema.count) return OF_BUILD + place;
+    if (fuses_behind_array(build)) return tn_obstacle_of_key("build.array");
     return has_long_blocks(build) ? OF_BUILD : NONE; /* its first key: rows */
 }
 
 static tn_status check_build(const tn_build *build, bool alone, tn_error *error) {
     const uint32_t place = find_key(build);
+    if (place == tn_build_schema.count && fuses_behind_array(build))
+        return tn_fail(error, TN_INPUT,
+                       "build.array: systolic has no template for build.fusion behind it; set fusion to none");
     if (place == tn_build_schema.count && !has_long_blocks(build)) {
         if (!alone || build->off_chip_over_bytes == 0) return TN_OK;
         return tn_fail(error, TN_INPUT,
@@ -285,7 +294,7 @@ static tn_status check_whole(const tn_step *step, tn_error *error) {
                        what, name);
     }
     static const char *const said[OF_STEPS] = {
-        [SCHEDULE] = "mantissas that grow have no template; leave precision_schedule out",
+        [SCHEDULE] = "formats that change during a run have no template; leave precision_schedule out",
         [DEADLINE] = "a clock that follows the work has no template; leave the deadline (dvfs) out",
         [CELLS] = "cells that are refreshed have no template; leave memory out"};
     const uint32_t obstacle = whole_obstacle(step);

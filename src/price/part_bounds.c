@@ -149,8 +149,8 @@ static uint64_t banks_asked(const tn_build *build, uint32_t row_log) {
 
 /* Rows of so many elements that the array takes. */
 static uint64_t depth_of(const bounder *state, uint32_t array, uint32_t log) {
-    const uint64_t unpadded = ((state->step->array[array].elements - 1) >> log) + 1;
-    if (!state->is_laid || !state->rows[array]) return unpadded;
+    const uint64_t unpadded = ((tn_array_stored(&state->step->array[array]) - 1) >> log) + 1;
+    if (!state->is_laid || !state->rows[array] || state->step->array[array].stored > 0) return unpadded;
     return tn_greatest(unpadded, state->rows[array][log] * state->slices[array]);
 }
 
@@ -162,7 +162,7 @@ static double bits_of(const tn_memory_share *share) {
 /* One of `copies` that share a memory of such rows. */
 static tn_status share_of(const bounder *state, uint32_t array, uint32_t log, uint64_t copies,
                           tn_memory_share *share, tn_error *error) {
-    const uint64_t elements = state->step->array[array].elements, one = 1,
+    const uint64_t elements = tn_array_stored(&state->step->array[array]), one = 1,
                    banks = banks_asked(state->build, log);
     const tn_extent extent = {elements, 1};
     const tn_row row = {one << log, banks, depth_of(state, array, log), banks, ((elements - 1) >> log) + 1,
@@ -206,7 +206,7 @@ static uint32_t group_of(const bounder *state, uint32_t array) {
 /* In a memory of its own, or with others of its class. */
 static tn_status price_alone(bounder *state, uint32_t array, tn_price_part *own, tn_error *error) {
     const tn_mapped *mapped = &state->mapped[array];
-    const kept_core key = {.elements = state->step->array[array].elements,
+    const kept_core key = {.elements = tn_array_stored(&state->step->array[array]),
                            .word_bits = mapped->word_bits,
                            .store = mapped->store,
                            .least_log = state->row_log[array],
@@ -234,7 +234,7 @@ static tn_status price_alone(bounder *state, uint32_t array, tn_price_part *own,
 /* In a memory of whatever depth, with whatever else. */
 static void price_pooled(const bounder *state, uint32_t array, tn_price_part *own) {
     const tn_mapped *mapped = &state->mapped[array];
-    const uint64_t elements = state->step->array[array].elements;
+    const uint64_t elements = tn_array_stored(&state->step->array[array]);
     const uint32_t style =
         mapped->store == TN_STORE_ACTIVATIONS ? state->build->activation_memory : state->build->core_memory;
     double bits = (double)elements;
@@ -301,12 +301,19 @@ static tn_status find_density(bounder *state, tn_store store, uint32_t log, tn_e
     *density = *padded = 1;
     if (banks_asked(state->build, log) != 1 || asked == TN_STYLE_DISTRIBUTED || asked == TN_STYLE_SHALLOW)
         return TN_OK;
-    TN_TRY(least_density(state, store, log, TN_STYLE_BLOCK, &block, error));
-    TN_TRY(least_density(state, store, log, TN_STYLE_ULTRA, &ultra, error));
+    const bool by_element = tn_device_is_generated(state->workload->device);
+    if (by_element) { /* elements share blocks across rows of them, whatever the depth */
+        block = tn_memory_element_density(TN_STYLE_BLOCK, state->workload->word_bits);
+        ultra = tn_memory_element_density(TN_STYLE_ULTRA, state->workload->word_bits);
+        if (asked == TN_STYLE_AUTO && state->workload->device->resources.uram == 0) ultra = block;
+    } else {
+        TN_TRY(least_density(state, store, log, TN_STYLE_BLOCK, &block, error));
+        TN_TRY(least_density(state, store, log, TN_STYLE_ULTRA, &ultra, error));
+    }
     *density = *padded = asked == TN_STYLE_BLOCK   ? block
                          : asked == TN_STYLE_ULTRA ? ultra
                                                    : fmin(block, ultra);
-    if (asked == TN_STYLE_AUTO && is_settled(state, state->workload->word_bits << log))
+    if (asked == TN_STYLE_AUTO && !by_element && is_settled(state, state->workload->word_bits << log))
         TN_TRY(least_density(state, store, log, TN_STYLE_AUTO, density, error));
     return TN_OK;
 }
@@ -513,7 +520,8 @@ static void rates_of(const bounder *state, const tn_work_price *price, double *l
     const tn_step *step = state->step;
     const tn_resources kernels = tn_workload_kernels(state->workload, state->build, price);
     double volts = energy->voltage_V.value, share = 1;
-    if (step->deadline_us > 0 && volts > 0) share = fmin(1, step->least_V / volts);
+    if (step->deadline_us > 0 && volts > 0)
+        share = fmin(1, fmax(step->least_V, tn_energy_volts(device, 0)) / volts);
     const double pJ = 1e-12 * volts * volts * share * share;
     *lasting = energy->static_W.value * share / (device->clock_MHz * 1e6) +
                pJ * energy->idle_toggle.value * tn_energy_capacitance_pF(device, &kernels);
@@ -553,7 +561,7 @@ static void add_off_chip(const bounder *state, tn_price_part *part) {
     for (uint32_t i = 0; i < step->arrays; i++)
         if (state->plan->map.off_chip[i])
             part[owner_of(state->parting, i)].off_chip_bytes +=
-                (double)tn_ceil_div(step->array[i].elements * tn_array_word_bits(step, i), 8);
+                (double)tn_ceil_div(tn_array_stored(&step->array[i]) * tn_array_word_bits(step, i), 8);
     for (uint32_t i = 0; i < step->operations; i++)
         part[state->parting->unit_of_operation[i]].off_chip_bytes_per_step +=
             (double)state->plan->transfer_bytes[i];

@@ -114,7 +114,7 @@ tn_status tn_plan_tasks(tn_workload *workload, tn_plan *plan, tn_error *error) {
 }
 
 static bool is_ideal(const tn_build *build) {
-    return build->layouts == TN_LAID_IDEALLY || build->array != TN_ARRAY_LANES;
+    return build->layouts == TN_LAID_IDEALLY;
 }
 
 static tn_status make_layouts(tn_workload *workload, tn_plan *plan, tn_error *error) {

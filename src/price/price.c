@@ -7,6 +7,7 @@
 #include "price/price.h"
 
 #include "base/checked.h"
+#include "price/operating_point.h"
 #include "price/price_parts.h"
 #include "price/workload_data.h"
 
@@ -115,6 +116,7 @@ tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn
         price->uram += share->uram;
         price->lutram += share->lutram;
         price->selection_lut += share->selection_lut;
+        price->read_ff += share->read_ff;
         price->block_bits +=
             share->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS + share->uram * TN_MEMORY_CAPACITY_URAM_BITS;
         price->bits[memory->store][share->style] += share->stored_bits;
@@ -331,6 +333,7 @@ static tn_status recall_memories(tn_workload *workload, tn_plan *plan, const tn_
     sum->uram += part->uram;
     sum->lutram += part->lutram;
     sum->selection_lut += part->selection_lut;
+    sum->read_ff += part->read_ff;
     sum->block_bits += part->block_bits;
     for (int side = 0; side < TN_SIDES; side++) tn_port_add(&sum->port[side], &part->port[side]);
     for (int store = 0; store < TN_STORES; store++)
@@ -481,7 +484,7 @@ bool tn_price_has_bound(const tn_device *device, const tn_build *build) {
 static tn_status find_bound(tn_workload *workload, const tn_build *build, bool *exact, tn_error *error) {
     if (!workload->memo) TN_TRY(memo_make(workload->arena, &workload->memo, error));
     *exact = !has_bound(workload->device, build, &workload->memo->bounded) ||
-             (build->schedule != TN_SCHEDULE_SEQUENTIAL && workload->step->retention_us > 0);
+             (build->schedule != TN_SCHEDULE_SEQUENTIAL && workload->retention_us > 0);
     return TN_OK;
 }
 
@@ -549,18 +552,10 @@ static void spread_accesses(const double *stored_bits, double bits, double *by_s
         by_style[style] += bits * stored_bits[style] / stored;
 }
 
-/* By which share the voltage falls with the clock, where a step has time until a deadline. */
-static double lowered_by(const tn_step *step, const tn_device *device, const tn_price *price) {
-    double volts = device->energy.voltage_V.value;
-    if (step->deadline_us <= 0 || volts <= 0) return 0;
-    double share = (double)price->cycles_per_step / (price->seconds_per_step * device->clock_MHz * 1e6);
-    double least = step->least_V < volts ? step->least_V / volts : 1;
-    return 1 - fmax(share, least);
-}
-
 static void sum_activity(const tn_workload *workload, const tn_plan *plan, const tn_work_price *work,
                          const tn_memory_price *memories, const tn_resources *kernels,
-                         const tn_resources *routing, const tn_price *price, tn_activity *activity) {
+                         const tn_resources *routing, const tn_operating_point *point, const tn_price *price,
+                         tn_activity *activity) {
     const tn_device *device = workload->device;
     double cycles = (double)price->cycles_per_step;
     const tn_resources blocks = {.lut = memories->lutram, .bram18 = memories->bram18, .uram = memories->uram};
@@ -577,7 +572,8 @@ static void sum_activity(const tn_workload *workload, const tn_plan *plan, const
         spread_accesses(memories->bits[store], work->words[store] * (double)workload->word_bits,
                         activity->access_bits);
     activity->refresh_pJ = work->refresh_pJ;
-    activity->lowered = lowered_by(workload->step, device, price);
+    activity->lowered = point->lowered;
+    activity->lowered_squared = point->lowered_squared;
     if (!plan->off_chip) return;
     const tn_external_memory *external = device->external.item;
     activity->off_chip_pJ = 8.0 * (double)plan->off_chip_bytes_per_step * external->pJ_per_bit +
@@ -600,12 +596,12 @@ void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_bui
     if (!activity) activity = &own;
     const tn_resources kernels = tn_workload_kernels(workload, build, work);
     *price = (tn_price){.cycles_per_step = work->cycles_per_step, .used = kernels};
-    price->seconds_per_step = (double)price->cycles_per_step / (workload->device->clock_MHz * 1e6);
-    if (price->seconds_per_step < 1e-6 * workload->step->deadline_us)
-        price->seconds_per_step = 1e-6 * workload->step->deadline_us;
+    const tn_operating_point point = tn_operating_point_of(workload->step, workload->device, work);
+    price->seconds_per_step = point.seconds;
     tn_resources routing = tn_workload_routing(workload, build, memories->port);
     const tn_resources controller = tn_plan_controller(plan, workload->device);
     routing.lut += memories->selection_lut;
+    routing.ff += memories->read_ff;
     tn_resources_add(&price->used, &routing, 1);
     tn_resources_add(&price->used, &controller, 1);
     price->on_chip_bytes = (price->used.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
@@ -616,7 +612,7 @@ void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_bui
     price->used.uram += memories->uram;
     price->off_chip_bytes = plan->off_chip_bytes;
     price->off_chip_bytes_per_step = plan->off_chip_bytes_per_step;
-    sum_activity(workload, plan, work, memories, &kernels, &routing, price, activity);
+    sum_activity(workload, plan, work, memories, &kernels, &routing, &point, price, activity);
     tn_energy_of(workload->device, activity, joules);
     price->static_joules_per_step = joules[TN_ENERGY_STATIC];
     for (int part = 0; part < TN_ENERGY_PARTS; part++) price->joules_per_step += joules[part];

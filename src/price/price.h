@@ -64,7 +64,7 @@ tn_status tn_price_step(tn_workload *workload, const tn_build *build, tn_price *
  *   cycles of a kind of kernels, dealt out evenly, or the longest chain.
  *   Memories: rows have the same elements, the bound's are no deeper and in no more banks. In geometry hls the blocks of a style
  *   are a whole number of blocks times a whole number of rows, the least of the shapes, and grow with both; LUTRAM is told of
- *   the shape of the least LUTs (tn_memory_least_luts). A staging memory's rows are as wide as those of what it holds on chip, which
+ *   the shape of the least LUTs (tn_memory_least_luts), as are all memories of generated hardware (tn_memory_element_least). A staging memory's rows are as wide as those of what it holds on chip, which
  *   no layout changes (memory/staged.h); pieces of padded arrays take no fewer of them. Styles are chosen by what no layout changes. Multiplexers grow with
  *   banks.
  *   Energy: static power grows with seconds. An operation's longer work adds its kernel's busy energy and takes away the idle

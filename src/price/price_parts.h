@@ -14,6 +14,7 @@
 typedef struct tn_memory_price {
     uint64_t bram18, uram, lutram;
     uint64_t selection_lut; /* multiplexers between rows of blocks; of a bound 0 */
+    uint64_t read_ff;       /* behind generated LUTRAM */
     uint64_t block_bits;    /* capacity of the blocks; of a bound no sum of theirs */
     tn_port_source port[TN_SIDES];
     double bits[TN_STORES][TN_STYLE_DISTRIBUTED + 1]; /* stored, by store and style */

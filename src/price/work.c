@@ -9,6 +9,7 @@
 #include "price/workload_data.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- cycles of a class ---- */
 
@@ -267,35 +268,93 @@ void tn_price_run(tn_workload *workload, tn_plan *plan, const tn_build *build, t
     tn_schedule_run(schedule, &plan->scratch, workload->time, cycles);
 }
 
+static void add_cells(const tn_workload *workload, uint32_t array, bool stays, double lives_us,
+                      uint64_t refreshes, tn_work_price *price) {
+    const double words = (double)tn_array_stored(&workload->step->array[array]);
+    tn_cells_price *cells = &price->cells;
+    price->refresh_pJ +=
+        (double)refreshes * words *
+        (workload->device_cells && !workload->step->refresh_given
+             ? workload->device->edram.refresh_pJ_per_bit * (double)tn_array_word_bits(workload->step, array)
+             : workload->step->refresh_pJ);
+    if (stays) {
+        cells->staying_words += words;
+        cells->staying_refreshes += (double)refreshes * words;
+        return;
+    }
+    cells->longest_us = fmax(cells->longest_us, lives_us);
+    cells->arrays++;
+    cells->words += words;
+    cells->refreshed_arrays += refreshes > 0;
+    if (refreshes > 0) cells->refreshed_words += words;
+    cells->refreshes += (double)refreshes * words;
+}
+
 /* Refreshes of what lives in cells that lose it: lifetimes from the first operation's start to the last one's end. */
 static tn_status add_refreshes(tn_workload *workload, const tn_plan *plan, const tn_build *build,
                                tn_work_price *price, tn_error *error) {
     const tn_step *step = workload->step;
     bool sequential = build->schedule == TN_SCHEDULE_SEQUENTIAL;
     double us_per_cycle = 1 / workload->device->clock_MHz;
-    uint64_t *end, now = 0;
-    if (step->retention_us <= 0) return TN_OK;
+    uint64_t *end, now = 0, all = 0;
+    if (workload->retention_us <= 0) return TN_OK;
+    price->cells.lose = true;
+    price->cells.retention_us = workload->retention_us;
     TN_TRY(TN_ALLOC(step->operations, &end, error));
     tn_status status = TN_OK;
     for (uint32_t i = 0; i < step->operations; i++) {
         now += workload->cycles[by_operation(plan, build) ? i : workload->work_of[i]];
         end[i] = now;
+        if (!sequential && workload->time[i].finish > all) all = workload->time[i].finish;
     }
+    if (sequential) all = now;
     for (uint32_t i = 0; i < step->arrays && status == TN_OK; i++) {
         const tn_array *array = &step->array[i];
         uint64_t refreshes;
-        if (store_is_core(array) || array->last >= step->operations) continue;
-        uint64_t begin = array->first == 0 ? 0 : end[array->first - 1], last = end[array->last];
+        const bool stays = array->last >= step->operations; /* from step to step */
+        if (array->first >= step->operations || (!workload->device_cells && (store_is_core(array) || stays)))
+            continue;
+        uint64_t begin = array->first == 0 ? 0 : end[array->first - 1], last = stays ? all : end[array->last];
         if (!sequential) {
-            begin = workload->time[array->first].start;
-            last = workload->time[array->last].finish;
+            begin = stays ? 0 : workload->time[array->first].start;
+            last = stays ? all : workload->time[array->last].finish;
         }
-        status = tn_refreshes((double)(last - begin) * us_per_cycle, step->retention_us, &refreshes, error);
-        if (status == TN_OK)
-            price->refresh_pJ += (double)refreshes * (double)array->elements * step->refresh_pJ;
+        const double lives_us = (double)(last - begin) * us_per_cycle;
+        status = tn_refreshes(lives_us, workload->retention_us, &refreshes, error);
+        if (status == TN_OK) add_cells(workload, i, stays, lives_us, refreshes, price);
     }
     tn_free(end);
     return status;
+}
+
+/* How often an operation runs for a mean input tells where inputs leave: one that leaves at an exit runs what at least as many
+ * come to. */
+static void tell_exits(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                       tn_work_price *price) {
+    const tn_step *step = workload->step;
+    double reach[TN_EXIT_WORKS_MOST + 1];
+    uint32_t exits = 0;
+    if (step->deadline_us <= 0) return;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const double share = fmin(1, workload->work[workload->work_of[i]].share);
+        uint32_t place = 0;
+        while (place < exits && reach[place] > share) place++;
+        if (place < exits && reach[place] == share) continue;
+        if (exits == TN_EXIT_WORKS_MOST) return;
+        memmove(&reach[place + 1], &reach[place], (exits++ - place) * sizeof *reach);
+        reach[place] = share;
+    }
+    for (uint32_t e = 0; e < exits; e++) {
+        price->exit[e] = (tn_exit_work){.share = reach[e] - (e + 1 < exits ? reach[e + 1] : 0)};
+        for (uint32_t i = 0; i < step->operations; i++) {
+            const double share = workload->work[workload->work_of[i]].share;
+            if (fmin(1, share) < reach[e]) continue;
+            price->exit[e].cycles +=
+                (double)workload->cycles[by_operation(plan, build) ? i : workload->work_of[i]] /
+                fmin(1, share);
+        }
+    }
+    price->exits = exits;
 }
 
 /* The classes of products, and the kernels that do them. */
@@ -334,7 +393,7 @@ static tn_status price_vectors(tn_workload *workload, const tn_build *build, uin
 
 bool tn_work_splits(const tn_workload *workload, const tn_plan *plan, const tn_build *build) {
     return build->schedule == TN_SCHEDULE_SEQUENTIAL && !by_operation(plan, build) &&
-           workload->step->retention_us <= 0;
+           workload->retention_us <= 0 && workload->step->deadline_us <= 0;
 }
 
 tn_status tn_price_products(tn_workload *workload, const tn_build *build, tn_work_price *price,
@@ -386,6 +445,7 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
         if (build->layouts == TN_LAID_CLOSELY) price->chain_cycles = longest_chain(workload);
     }
     add_vector_kernels(workload, build, busy, price);
+    tell_exits(workload, plan, build, price);
     if (build->schedule == TN_SCHEDULE_SEQUENTIAL) return add_refreshes(workload, plan, build, price, error);
     tn_schedule schedule;
     TN_TRY(tn_plan_tasks(workload, plan, error));

@@ -3,23 +3,33 @@
 #ifndef TN_PRICE_WORK_H
 #define TN_PRICE_WORK_H
 
+#include "price/energy.h"
 #include "price/plan.h"
 
 /* What parallelism and schedule decide. */
+/* Of a step with a deadline: the inputs that leave at an exit, and the cycles of one of them. */
+typedef struct tn_exit_work {
+    double share, cycles;
+} tn_exit_work;
+enum { TN_EXIT_WORKS_MOST = 16 };
+
 typedef struct tn_work_price {
     uint64_t cycles_per_step;
     uint64_t chain_cycles; /* of the closer bound: the longest chain of operations that wait for each other */
     uint64_t product_cycles[TN_ARITHMETICS_MOST]; /* busy cycles of the matmul kernels together */
     double vector_busy_pF; /* capacitance of vector kernels and write-backs, weighted by their busy cycles */
-    double words[TN_STORES];                  /* read and written in a step, by memory */
-    uint64_t moving_cycles;                   /* of operations, while their kernels wait for transfers */
-    double refresh_pJ;                        /* of activations' cells */
+    double words[TN_STORES]; /* read and written in a step, by memory */
+    uint64_t moving_cycles;  /* of operations, while their kernels wait for transfers */
+    double refresh_pJ;       /* of activations' cells */
+    tn_cells_price cells;
     tn_resources matmul[TN_ARITHMETICS_MOST]; /* of one matmul kernel */
     tn_resources vectors;                     /* of all vector kernels */
+    uint32_t exits; /* 0: no deadline, or more exits than are told apart: all inputs are the mean one */
+    tn_exit_work exit[TN_EXIT_WORKS_MOST];
 } tn_work_price;
 
 /* Whether the work of products and that of vector kernels add up to that of the step: nothing runs side by side,
- * waits for external memory or is looked at operation by operation. The two: what products take follows from the
+ * waits for external memory, has a deadline or is looked at operation by operation. The two: what products take follows from the
  * matmul kernels' edges, what vector kernels take from their lanes. Both use the workload's cycles as scratch. */
 bool tn_work_splits(const tn_workload *workload, const tn_plan *plan, const tn_build *build);
 tn_status tn_price_products(tn_workload *workload, const tn_build *build, tn_work_price *price,

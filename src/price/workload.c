@@ -3,7 +3,9 @@
 #include "base/checked.h"
 #include "base/digest.h"
 #include "kernel/vector.h"
+#include "memory/laid_arrays.h"
 #include "model/operation.h"
+#include "price/engine_logic.h"
 #include "price/obstacle.h"
 #include "price/workload_data.h"
 #include "step/fusion.h"
@@ -127,7 +129,29 @@ static tn_status find_arithmetic(tn_workload *workload, const tn_operation *oper
                        workload->step->name, TN_ARITHMETICS_MOST);
     workload->arithmetic[*place] = *wanted;
     workload->arithmetics++;
-    return tn_lane_load(workload->device, wanted, &workload->lane[*place], error);
+    return TN_OK;
+}
+
+static tn_status load_rows(tn_workload *workload, tn_error *error) {
+    TN_TRY(tn_operator_set_load(workload->device, &workload->step->formats->accumulate,
+                                &workload->vector_operators, error));
+    for (uint32_t i = 0; i < workload->arithmetics; i++)
+        TN_TRY(tn_lane_load(workload->device, &workload->arithmetic[i], &workload->lane[i], error));
+    return TN_OK;
+}
+
+/* Operators of all products and vector kernels; what the clock is too fast for, is told at once. */
+static tn_status load_operators(tn_workload *workload, tn_error *error) {
+    const tn_step *step = workload->step;
+    uint32_t place;
+    for (uint32_t i = 0; i < step->operations; i++)
+        if (step->operation[i].kind == TN_OP_PRODUCT)
+            TN_TRY(find_arithmetic(workload, &step->operation[i], &place, error));
+    const tn_status status = load_rows(workload, error);
+    if (status == TN_INPUT)
+        TN_TRY(tn_operators_check(workload->device, &step->formats->accumulate, workload->arithmetic,
+                                  workload->arithmetics, error));
+    return status;
 }
 
 static void note_vector(tn_workload *workload, const tn_operation *operation, uint8_t kind) {
@@ -208,9 +232,47 @@ static tn_status check_bounds(const tn_workload *workload, tn_error *error) {
 tn_status tn_descriptor_blocks(const tn_device *device, uint64_t operations, tn_blocks *blocks,
                                tn_error *error) {
     *blocks = (tn_blocks){0};
-    if (device->control.descriptor_bits == 0) return TN_OK;
+    if (device->control.descriptor_bits == 0 || tn_device_is_generated(device)) return TN_OK;
     return tn_memory_blocks((tn_geometry)device->memory.geometry, TN_STYLE_BLOCK,
                             device->control.descriptor_bits, operations, false, blocks, error);
+}
+
+/* A step that draws numbers needs a device that says what that takes. */
+static tn_status check_draws(const tn_workload *made, tn_error *error) {
+    const tn_operator_row *row;
+    for (int kind = 0; kind < TN_OPERATION_KINDS; kind++)
+        if (made->vector_used[kind] && tn_vector_uses((tn_operation_kind)kind, TN_DRAW) &&
+            made->vector_operators.row[TN_DRAW]->stages == 0)
+            return tn_device_operator(made->device, &tn_fp32, TN_DRAW, &row, error);
+    return TN_OK;
+}
+
+/* Descriptors of a generated program, one a product and one a pass, of a look-up in cores as many as tokens; and its end. */
+static uint64_t program_rows(const tn_step *step) {
+    uint64_t rows = 1;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *operation = &step->operation[i];
+        const tn_step_layer *layer = &step->layer[operation->layer];
+        const bool by_token = layer->family == TN_LAYER_EMBEDDING && operation->program_step &&
+                              tn_lookup_is_by_token(layer->program, operation->program_step);
+        const bool by_row = operation->kind == TN_OP_LOOKUP || operation->kind == TN_OP_SCATTER;
+        if (operation->kind == TN_OP_PRODUCT)
+            rows += by_token
+                        ? layer->tokens * (1 + tn_lookup_is_summed(layer->program, operation->program_step))
+                        : 1;
+        else
+            rows += by_row && tn_moves_by_row(step, operation)
+                        ? operation->rows
+                        : tn_vector_starts((tn_operation_kind)operation->kind);
+    }
+    return rows;
+}
+
+/* tn_program_lut and a register a bit. */
+static tn_resources program_of(const tn_device *device, const tn_step *step) {
+    if (!tn_device_is_generated(device)) return (tn_resources){0};
+    const uint64_t rows = program_rows(step), bits = tn_program_bits(rows);
+    return (tn_resources){.lut = tn_program_lut(rows, bits), .ff = bits};
 }
 
 tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_arena *arena,
@@ -225,8 +287,12 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
     made->built[TN_FUSION_NONE] = made;
     made->word_bits = 8 * step->element_bytes;
     made->obstacle = tn_step_obstacle(step);
-    TN_TRY(tn_operator_set_load(device, &step->formats->accumulate, &made->vector_operators, error));
+    TN_TRY(load_operators(made, error));
+    made->device_cells = device->edram.retention_us > 0;
+    made->retention_us =
+        made->device_cells && !step->retention_given ? device->edram.retention_us : step->retention_us;
     TN_TRY(list_works(made, error));
+    TN_TRY(check_draws(made, error));
     TN_TRY(check_bounds(made, error));
     size_t operations = step->operations;
     TN_TRY(TN_NEW(arena, operations, &made->cycles, error));
@@ -236,6 +302,7 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
     TN_TRY(TN_NEW(arena, TN_ROUTES_KEPT, &made->route, error));
     tn_blocks descriptors;
     TN_TRY(tn_descriptor_blocks(device, operations, &descriptors, error));
+    made->program = program_of(device, step);
     made->descriptor_bram18 = descriptors.bram18 + 2 * descriptors.bram36;
     *workload = made;
     return TN_OK;
@@ -289,7 +356,8 @@ uint64_t tn_workload_matmuls(const tn_workload *workload, const tn_build *build,
 }
 
 tn_matmul tn_workload_matmul(const tn_workload *workload, const tn_build *build, uint32_t arithmetic) {
-    return (tn_matmul){build->rows, build->columns, build->reduction, workload->lane[arithmetic]};
+    return (tn_matmul){build->rows, build->columns, build->reduction, workload->lane[arithmetic],
+                       build->array == TN_ARRAY_SYSTOLIC};
 }
 
 /* Ports of few kinds come again and again. */
@@ -307,9 +375,24 @@ static tn_resources port_of(const tn_workload *workload, const tn_port_source *s
     return recall_route(workload, &route);
 }
 
+/* The port of an operand that a converter makes narrow before it is rotated: words of block floating point come at their own
+ * width, and from memories of wider ones the rest of these beside them. */
+static tn_resources operand_port_of(const tn_workload *workload, const tn_port_source *source,
+                                    uint64_t operand_bits) {
+    const uint64_t bits = workload->word_bits;
+    if (operand_bits == 0 || operand_bits >= bits) return port_of(workload, source, source->memories);
+    tn_route route = {.words = source->words, .word_bits = operand_bits, .sources = source->memories};
+    memcpy(route.banks, source->banks, sizeof route.banks);
+    tn_resources used = recall_route(workload, &route);
+    used.lut += tn_multiplexer_lut(workload->device, source->memories - source->narrow,
+                                   source->words * (bits - operand_bits));
+    return used;
+}
+
 tn_vector tn_workload_vector(const tn_workload *workload, const tn_build *build, tn_operation_kind kind) {
     const tn_operator_set *operators = &workload->vector_operators;
-    const uint64_t lanes = tn_vector_lanes(kind, build->vector, build->lane_dsp, operators);
+    const uint64_t lanes =
+        tn_vector_lanes(kind, build->vector, &(tn_lane_means){build->lane_dsp, build->lane_lut}, operators);
     return (tn_vector){kind, lanes, operators, tn_build_shares_vectors(build) ? build->vector : lanes};
 }
 
@@ -318,13 +401,13 @@ uint64_t tn_workload_vector_units(const tn_workload *workload, const tn_build *b
 }
 
 /* Multiplexers and rotators of one matmul kernel. */
-static tn_resources matmul_routing(const tn_workload *workload, const tn_build *build,
+static tn_resources matmul_routing(const tn_workload *workload, const tn_build *build, uint32_t arithmetic,
                                    const tn_port_source *ports) {
     tn_resources used = {0};
     const tn_port_source *result = &ports[TN_SIDE_RESULT];
     for (int side = TN_SIDE_LEFT; side <= TN_SIDE_RIGHT; side++) {
         const tn_port_source *source = &ports[side];
-        const tn_resources port = port_of(workload, source, source->memories);
+        const tn_resources port = operand_port_of(workload, source, workload->lane[arithmetic].operand_bits);
         tn_resources_add(&used, &port, 1);
     }
     const tn_port_source *second = &ports[TN_SIDE_BESIDE];
@@ -348,15 +431,66 @@ static tn_resources vector_routing(const tn_workload *workload, const tn_build *
     return used;
 }
 
+/* An engine of generated hardware: all its memories are before each of its ports, of which a vector unit takes those of the
+ * kernel. */
+static tn_resources engine_logic(const tn_workload *workload, const tn_build *build, uint32_t arithmetic,
+                                 const tn_port_source *ports) {
+    const bool shares = tn_build_shares_vectors(build) && workload->vectors > 0;
+    const uint64_t unit = tn_build_shares_vectors(build) ? build->vector : 1;
+    const uint64_t operand_bits = shares ? 0 : workload->lane[arithmetic].operand_bits;
+    tn_engine_size engine = {.sums = build->rows * build->columns,
+                             .lanes = {tn_greatest(build->rows * build->reduction, unit),
+                                       tn_greatest(build->reduction * build->columns, unit),
+                                       tn_greatest(build->rows * build->columns, unit)},
+                             .adders = workload->write_back.operators[TN_ADDER],
+                             .comparisons = workload->write_back.operators[TN_COMPARE],
+                             .word_bits = workload->word_bits,
+                             .operand_bits = operand_bits > 0 ? tn_least(operand_bits, workload->word_bits)
+                                                              : workload->word_bits};
+    uint64_t memories = 0, wide = 0;
+    for (int side = 0; side < TN_SIDES; side++) {
+        memories = tn_greatest(memories, ports[side].memories);
+        wide = tn_greatest(wide, ports[side].memories - ports[side].narrow);
+        tn_port_add(&engine.memories, &ports[side]);
+    }
+    engine.memories.memories = memories;
+    engine.memories.narrow = memories - wide;
+    return tn_engine_logic(workload->device, &engine);
+}
+
+static tn_resources generated_routing(const tn_workload *workload, const tn_build *build,
+                                      const tn_port_source *ports) {
+    tn_resources all = {0};
+    uint64_t matmuls = 0;
+    for (uint32_t i = 0; i < workload->arithmetics; i++) {
+        const tn_resources engine = engine_logic(workload, build, i, ports);
+        const uint64_t kernels = tn_workload_matmuls(workload, build, i);
+        tn_resources_add(&all, &engine, kernels);
+        matmuls += kernels;
+    }
+    if (matmuls == 0) {
+        const tn_resources engine = engine_logic(workload, build, 0, ports);
+        tn_resources_add(&all, &engine, 1);
+    }
+    tn_resources_add(&all, &workload->program, 1);
+    const tn_resources added = port_of(workload, &ports[TN_SIDE_BESIDE], ports[TN_SIDE_BESIDE].memories);
+    tn_resources_add(&all, &added, workload->write_back.added);
+    if (tn_build_shares_vectors(build)) return all;
+    const tn_resources vector = vector_routing(workload, build, ports);
+    tn_resources_add(&all, &vector, tn_workload_vector_units(workload, build));
+    return all;
+}
+
 tn_resources tn_workload_routing(const tn_workload *workload, const tn_build *build,
                                  const tn_port_source *ports) {
-    const tn_resources matmul = matmul_routing(workload, build, ports);
+    if (tn_device_is_generated(workload->device)) return generated_routing(workload, build, ports);
     tn_resources all = vector_routing(workload, build, ports);
-    uint64_t matmuls = 0;
-    for (uint32_t i = 0; i < workload->arithmetics; i++) matmuls += tn_workload_matmuls(workload, build, i);
     all.lut *= tn_workload_vector_units(workload, build);
     all.ff *= tn_workload_vector_units(workload, build);
-    tn_resources_add(&all, &matmul, matmuls);
+    for (uint32_t i = 0; i < workload->arithmetics; i++) {
+        const tn_resources matmul = matmul_routing(workload, build, i, ports);
+        tn_resources_add(&all, &matmul, tn_workload_matmuls(workload, build, i));
+    }
     return all;
 }
 

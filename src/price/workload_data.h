@@ -76,7 +76,9 @@ struct tn_workload {
     tn_arena *arena;
     uint64_t word_bits; /* of an element */
     tn_operator_set vector_operators;
-    uint32_t obstacle;    /* of the step (price/obstacle.h) */
+    double retention_us; /* of cells; 0: they keep what they hold */
+    bool device_cells; /* those of all memory blocks of the device; else of activations, as the model says */
+    uint32_t obstacle; /* of the step (price/obstacle.h) */
     uint32_t arithmetics; /* of the step's products, in the order of their first use */
     tn_arithmetic arithmetic[TN_ARITHMETICS_MOST];
     tn_lane lane[TN_ARITHMETICS_MOST];
@@ -87,6 +89,7 @@ struct tn_workload {
     bool vector_used[TN_OPERATION_KINDS];
     uint32_t vectors, vector_reads; /* kinds used; the most arrays that one of them reads */
     uint64_t descriptor_bram18;     /* of the memory of the step's descriptors */
+    tn_resources program;           /* of generated hardware, whose descriptors are logic */
     tn_placement_budget within;     /* bounds over places are of designs that take no more; lut: not asked */
     tn_write_back_need write_back;  /* that products of fused operations ask for, */
     uint32_t writing_back;          /* and bit i: some are of the i-th arithmetic */
@@ -109,7 +112,8 @@ struct tn_workload {
 tn_status tn_workload_built(tn_workload *workload, const tn_build *build, tn_workload **built,
                             tn_error *error);
 
-/* The memory of so many descriptors, one for each operation of a step, in block RAM. */
+/* The memory of so many descriptors, one for each operation of a step, in block RAM; none of generated hardware, where they are
+ * logic. */
 tn_status tn_descriptor_blocks(const tn_device *device, uint64_t operations, tn_blocks *blocks,
                                tn_error *error);
 

@@ -13,7 +13,8 @@ static uint64_t log2_of(uint64_t power) {
 
 /* The number of the bank at `word` words along the axis from bank 0. */
 static uint64_t bank_along(const tn_bank_layout *layout, uint32_t axis, uint64_t word) {
-    uint64_t first = layout->skew[0][axis] * word % layout->banks[0];
+    const uint64_t turn = layout->turn[axis], further = turn ? word / turn : 0,
+                   first = (layout->skew[0][axis] * word + further) % layout->banks[0];
     if (layout->forms == 1) return first;
     return first + layout->banks[0] * (layout->skew[1][axis] * word % layout->banks[1]);
 }
@@ -269,6 +270,10 @@ tn_rtl_counter tn_rtl_counter_of(const tn_bank_layout *layout, uint32_t axis, ui
         made.shift = log2_of(step * strides.place[axis]);
     }
     made.turn = bank_along(layout, axis, words);
+    if (words < layout->turn[axis]) {
+        made.further = 1;
+        made.further_period = made.turn_period + log2_of(layout->turn[axis] / words);
+    }
     if (words < divide) made.period += log2_of(divide / words);
     made.stride = (words < divide ? 1 : words / divide) * strides.stride[axis];
     return made;

@@ -1,7 +1,8 @@
 /* How a block of an array lies in its banks: what the hardware's tables and counters are made of.
  *
  * Word c of an array lies in the bank whose k-th coordinate is (sum of skew_k,i c_i) mod banks_k; a bank's number is
- * its first coordinate plus banks_0 times its second. Its place in the bank is the array's base plus
+ * its first coordinate plus banks_0 times its second. Of one form there may be an axis along which words lie one bank further
+ * after each turn_i of them. Its place in the bank is the array's base plus
  *     sum over axes i of floor(c_i / divide_i) stride_i
  * where divide_i is the layout's, or, where that has none, 1 but for one or two axes. The bank's number tells the residues:
  * the divides multiply to the number of banks. A block is cut along at most four axes; as its edges are powers of two and its place a multiple of
@@ -73,9 +74,10 @@ bool tn_rtl_pattern_equal(const tn_rtl_pattern *a, const tn_rtl_pattern *b);
 
 /* What one counter adds for one array (templates/odometer.sv), if it moves along `axis` by `step` elements. */
 typedef struct tn_rtl_counter {
-    uint64_t period, stride;    /* log2 of the steps after which `stride` is added */
-    uint64_t turn_period, turn; /* the same of the rotation, which is a bank's number */
-    uint64_t inside, shift;     /* low bits that are a place in the word, and by how much they are moved */
+    uint64_t period, stride;          /* log2 of the steps after which `stride` is added */
+    uint64_t turn_period, turn;       /* the same of the rotation, which is a bank's number */
+    uint64_t further_period, further; /* and of a bank more */
+    uint64_t inside, shift; /* low bits that are a place in the word, and by how much they are moved */
 } tn_rtl_counter;
 tn_rtl_counter tn_rtl_counter_of(const tn_bank_layout *layout, uint32_t axis, uint64_t step);
 

@@ -207,8 +207,8 @@ const tn_scalar_arithmetic tn_hardware_arithmetic = {
 
 /* ---- signals ---- */
 
-static const char *const operator_names[TN_OPERATORS] = {"multiply",    "add",       "greater",    "divide",
-                                                         "exponential", "logarithm", "square_root"};
+static const char *const operator_names[TN_OPERATORS] = {"multiply",    "add",       "greater",     "divide",
+                                                         "exponential", "logarithm", "square_root", "draw"};
 static const char *const input_names[] = {"a", "b", "c", "s0", "s1", "s2", "s3", "k0", "k1", "share"};
 
 /* A signal's delayed copies: the longest that any pass asks for, by producer. */
@@ -387,7 +387,7 @@ static void put_instance(writer *output, tn_operator kind, uint32_t i) {
     tn_buffer *out = output->out;
     const char *name = operator_names[kind];
     static const char *const ports[TN_OPERATORS][4] = {
-        {"a", "b"}, {"a", "b"}, {"a", "b", "x", "z"}, {"a", "b"}, {"x"}, {"x"}, {"a"}};
+        {"a", "b"}, {"a", "b"}, {"a", "b", "x", "z"}, {"a", "b"}, {"x"}, {"x"}, {"a"}, {"place"}};
     tn_buffer_format(out, "  generate\n    if (NUMBER < %" PRIu64 ") begin : g_%s%" PRIu32 "\n",
                      lanes_of(output, kind, i), name, i);
     tn_buffer_format(out, "      fp32_%s #(.LATENCY(%" PRIu64 ")) of (\n          .clk", name,

@@ -1,6 +1,7 @@
 #include "rtl/compile.h"
 
 #include "base/checked.h"
+#include "kernel/array_kernel.h"
 #include "kernel/issue.h"
 #include "rtl/bits.h"
 #include "rtl/compile_pass.h"
@@ -82,6 +83,18 @@ static tn_status list_forms(compiler *compilation) {
     return TN_OK;
 }
 
+/* The longest issue that no memory makes long: sums that wait for each other, or for the end of a tile. */
+static uint64_t most_wait(const tn_rtl_design *design) {
+    const tn_matmul kernel = {
+        .rows = design->rows,
+        .columns = design->columns,
+        .lane = {.multiply.stages = design->multiply_cycles, .sum.stages = design->add_cycles}};
+    uint64_t most = design->add_cycles;
+    for (int pass = TN_PASS_FORWARD; pass <= TN_PASS_RESTS && design->systolic; pass++)
+        most = tn_greatest(most, tn_array_wait_cycles(&kernel, (tn_array_pass)pass));
+    return most;
+}
+
 static void engine_sizes(compiler *compilation) {
     const tn_rtl_design *design = compilation->design;
     tn_rtl_engine *engine = compilation->engine;
@@ -101,7 +114,9 @@ static void engine_sizes(compiler *compilation) {
     engine->address_bits = tn_rtl_bits_for(depth);
     engine->rotate_bits = tn_rtl_bits_for(engine->banks);
     engine->inside_bits = tn_rtl_bits_for(engine->word);
-    engine->phase_bits = tn_rtl_bits_for(tn_greatest(engine->phases, design->add_cycles) + 2);
+    engine->phase_bits = tn_rtl_bits_for(tn_greatest(engine->phases, most_wait(design)) + 2);
+    engine->array_slot_bits = tn_rtl_bits_for(engine->slots);
+    engine->tile_bits = tn_greatest(engine->tile_bits, engine->array_slot_bits + 1);
     engine->choice_bits = tn_rtl_bits_for(choices);
     engine->block_bits = tn_rtl_bits_for(blocks);
     engine->memory_bits = tn_rtl_bits_for(engine->forms);
@@ -174,6 +189,7 @@ tn_status tn_rtl_compile(const tn_rtl_design *design, const uint64_t *index_size
         engine->cycles += step->cycles;
     }
     if (!engine->circuits && !engine->stages) TN_TRY(add_host(&compilation));
+    if (design->systolic) tn_rtl_order_tiles(&compilation);
     engine_sizes(&compilation);
     return TN_OK;
 }

@@ -66,13 +66,13 @@ static void add_direction(const tn_rtl_array *array, const tn_rtl_cut *cut, int 
 }
 
 /* What is left of the cut's k-th index behind its last whole block; 0 where blocks come out even. */
-static uint64_t rtl_cut_rest(const compile_blocks_compiler *compilation, const tn_rtl_cut *cut, int k) {
+uint64_t tn_rtl_cut_rest(const compile_blocks_compiler *compilation, const tn_rtl_cut *cut, int k) {
     return cut->index[k] == TN_RTL_NONE ? 0 : compilation->index_size[cut->index[k]] % cut->edge[k];
 }
 
 /* The kernel's numbering of kinds as kernel/issue.h has it, if a group may cut two indices; else without the bits of
  * second ones. */
-static uint32_t rtl_edge_of_bit(const compile_blocks_compiler *compilation, uint32_t bit) {
+uint32_t tn_rtl_edge_of_bit(const compile_blocks_compiler *compilation, uint32_t bit) {
     return compilation->engine->cuts == 2 ? bit : 2 * bit;
 }
 
@@ -91,9 +91,9 @@ static void repeat_lanes(const tn_rtl_block *block, const uint64_t *extent, tn_r
 }
 
 /* All kinds of an operation's block at a port, cut along two groups: step->block[port] is the first of them. */
-static tn_status rtl_port_blocks(compile_blocks_compiler *compilation, tn_rtl_port port,
-                                 const tn_rtl_array *array, const tn_rtl_cut *first, uint64_t first_lanes,
-                                 const tn_rtl_cut *second, uint64_t second_lanes, tn_rtl_step *step) {
+tn_status tn_rtl_port_blocks(compile_blocks_compiler *compilation, tn_rtl_port port,
+                             const tn_rtl_array *array, const tn_rtl_cut *first, uint64_t first_lanes,
+                             const tn_rtl_cut *second, uint64_t second_lanes, tn_rtl_step *step) {
     tn_rtl_engine *engine = compilation->engine;
     tn_rtl_patterns *list = &engine->port[port];
     tn_rtl_block block;
@@ -105,8 +105,8 @@ static tn_status rtl_port_blocks(compile_blocks_compiler *compilation, tn_rtl_po
         tn_rtl_pattern made;
         memcpy(extent, block.size, sizeof extent);
         for (uint32_t bit = 0; UINT32_C(1) << bit < engine->kinds; bit++) {
-            uint32_t edge = rtl_edge_of_bit(compilation, bit);
-            uint64_t rest = rtl_cut_rest(compilation, edge < 2 ? first : second, edge % 2);
+            uint32_t edge = tn_rtl_edge_of_bit(compilation, bit);
+            uint64_t rest = tn_rtl_cut_rest(compilation, edge < 2 ? first : second, edge % 2);
             if (kind >> bit & 1 && rest > 0) extent[edge] = rest;
         }
         TN_TRY(tn_rtl_pattern_make(&array->layout, &block, extent, compilation->arena, &made,
@@ -226,173 +226,6 @@ tn_status tn_rtl_compile_update(compile_words_compiler *compilation, const tn_rt
     step->open = step->interval = 1;
     step->cycles = step->tiles - 1 + design->multiply_cycles + design->add_cycles + TN_RTL_UPDATE_EXTRA;
     return TN_OK;
-}
-
-typedef tn_rtl_compiler compile_product_compiler;
-
-/* ---- counters ---- */
-
-static void add_level(const compile_product_compiler *compilation, const tn_rtl_operation *operation,
-                      uint32_t index, uint64_t size, bool reduction, tn_rtl_step *step) {
-    static const tn_rtl_port added[TN_RTL_ADDED] = {TN_RTL_ADDED_FIRST, TN_RTL_ADDED_LAST};
-    const uint32_t array[] = {operation->left, operation->right, operation->result};
-    uint32_t *levels = reduction ? &step->group_levels : &step->tile_levels, level = (*levels)++;
-    uint64_t count = index == TN_RTL_NONE ? 1 : tn_ceil_div(compilation->index_size[index], size);
-    if (reduction)
-        step->group_count[level] = count;
-    else
-        step->tile_count[level] = count;
-    for (int port = 0; index != TN_RTL_NONE && port < (reduction ? 2 : 3); port++) {
-        const tn_rtl_array *this_array = &compilation->design->array[array[port]];
-        uint32_t axis = tn_rtl_axis_of(this_array, index);
-        if (axis == TN_RTL_NONE) continue;
-        tn_rtl_counter counter = tn_rtl_counter_of(&this_array->layout, axis, size);
-        if (reduction)
-            step->group[level][port] = counter;
-        else
-            step->tile[level][port] = counter;
-    }
-    for (int a = 0; a < TN_RTL_ADDED && !reduction && index != TN_RTL_NONE; a++) {
-        if (!tn_rtl_adds(operation, a)) continue;
-        const tn_rtl_array *this_array = &compilation->design->array[operation->write_back.added[a]];
-        uint32_t axis = tn_rtl_axis_of(this_array, index);
-        if (axis != TN_RTL_NONE)
-            step->tile[level][added[a]] = tn_rtl_counter_of(&this_array->layout, axis, size);
-    }
-}
-
-/* The counters of a cut group; which of its indices the array's end cuts. */
-static uint64_t add_cut(const compile_product_compiler *compilation, const tn_rtl_operation *operation,
-                        const tn_rtl_cut *cut, bool reduction, tn_rtl_step *step) {
-    uint64_t edges = 0;
-    for (uint32_t k = 0; k < compilation->engine->cuts; k++) {
-        add_level(compilation, operation, cut->index[k], cut->edge[k], reduction, step);
-        edges |= (uint64_t)(rtl_cut_rest(compilation, cut, (int)k) > 0) << k;
-    }
-    return edges;
-}
-
-/* All other indices, the last the fastest: those of the result, or those that are summed. */
-static tn_status add_loops(const compile_product_compiler *compilation, const tn_rtl_operation *operation,
-                           tn_rtl_step *step) {
-    const tn_rtl_array *left = &compilation->design->array[operation->left],
-                       *right = &compilation->design->array[operation->right],
-                       *result = &compilation->design->array[operation->result];
-    for (uint32_t k = result->layout.axes; k-- > 0;) {
-        uint32_t index = result->index[k];
-        if (index == TN_RTL_NONE || compilation->index_size[index] == 1 ||
-            tn_rtl_is_cut(&operation->row, index) || tn_rtl_is_cut(&operation->column, index))
-            continue;
-        if (step->tile_levels == TN_RTL_LEVELS_MOST) goto full;
-        add_level(compilation, operation, index, 1, false, step);
-    }
-    for (uint32_t k = left->layout.axes; k-- > 0;) {
-        uint32_t index = left->index[k];
-        bool summed = index != TN_RTL_NONE && tn_rtl_axis_of(right, index) != TN_RTL_NONE &&
-                      tn_rtl_axis_of(result, index) == TN_RTL_NONE;
-        if (!summed || tn_rtl_is_cut(&operation->term, index) || compilation->index_size[index] == 1)
-            continue;
-        if (step->group_levels == TN_RTL_LEVELS_MOST) goto full;
-        add_level(compilation, operation, index, 1, true, step);
-    }
-    return TN_OK;
-full:
-    return tn_fail(compilation->error, TN_INPUT, "%s loops over more than %d indices", operation->name,
-                   TN_RTL_LEVELS_MOST);
-}
-
-static uint64_t product_of(const uint64_t *factor, uint32_t count) {
-    uint64_t product = 1;
-    for (uint32_t i = 0; i < count; i++) product *= factor[i];
-    return product;
-}
-
-/* ---- cycles ---- */
-
-static tn_issued_group issued_group(const compile_product_compiler *compilation, const uint64_t *count,
-                                    uint64_t edges) {
-    tn_issued_group group = {{1, 1}, {false, false}};
-    for (uint64_t k = 0; k < compilation->engine->cuts; k++) {
-        group.blocks[k] = count[k];
-        group.edge[k] = edges >> k & 1;
-    }
-    return group;
-}
-
-/* The latencies of a write-back's stages. */
-static uint64_t stage_cycles(const tn_rtl_design *design, uint64_t stages) {
-    uint64_t cycles = 0;
-    if (stages & TN_RTL_STAGE_FIRST) cycles += design->add_cycles;
-    if (stages & TN_RTL_STAGE_POSITIVE) cycles += design->latencies.cycles[TN_COMPARE];
-    if (stages & TN_RTL_STAGE_LAST) cycles += design->add_cycles;
-    return cycles;
-}
-
-static tn_status product_cycles(compile_product_compiler *compilation, const tn_rtl_operation *operation,
-                                tn_rtl_step *step) {
-    const tn_rtl_design *design = compilation->design;
-    const tn_rtl_engine *engine = compilation->engine;
-    uint32_t cuts = (uint32_t)engine->cuts;
-    const tn_matmul kernel = {.lane = {.multiply.stages = design->multiply_cycles,
-                                       .tree.stages = design->add_cycles,
-                                       .sum.stages = design->add_cycles,
-                                       .group = 1}};
-    tn_issued_product product = {
-        .column = issued_group(compilation, step->tile_count, step->edge_column),
-        .row = issued_group(compilation, step->tile_count + cuts, step->edge_row),
-        .term = issued_group(compilation, step->group_count, step->edge_term),
-        .other_tiles = product_of(step->tile_count + 2 * cuts, step->tile_levels - 2 * cuts),
-        .other_groups = product_of(step->group_count + cuts, step->group_levels - cuts)};
-    uint64_t *phases[TN_RTL_PORTS] = {product.left, product.right, product.result};
-    for (int a = 0; a < TN_RTL_ADDED; a++)
-        if (tn_rtl_adds(operation, a)) phases[TN_RTL_ADDED_FIRST + a] = product.extra;
-    for (int port = 0; port < TN_RTL_PORTS; port++)
-        for (uint32_t kind = 0; kind < engine->kinds && phases[port]; kind++) {
-            const tn_rtl_patterns *list = &engine->port[port];
-            uint32_t issued_kind = 0; /* the same kind where groups have two edges */
-            for (uint32_t bit = 0; bit < TN_RTL_EDGES; bit++)
-                issued_kind |= (kind >> bit & 1) << rtl_edge_of_bit(compilation, bit);
-            phases[port][issued_kind] = tn_greatest(
-                phases[port][issued_kind], list->pattern[list->block[step->block[port] + kind]].phases);
-        }
-    tn_issued issued;
-    TN_TRY(tn_issue_product(&kernel, &product, &issued, compilation->error));
-    step->tiles = issued.tiles;
-    step->open = issued.open;
-    step->interval = issued.interval;
-    step->write_phases = issued.write_phases;
-    uint64_t adders = 1; /* in a row: the tree's and the accumulating one */
-    while ((UINT64_C(1) << (adders - 1)) < design->terms) adders++;
-    step->cycles = issued.cycles - 1 + design->multiply_cycles + adders * design->add_cycles +
-                   TN_RTL_PRODUCT_EXTRA + issued.last_phases - 1 + stage_cycles(design, step->stages);
-    return TN_OK;
-}
-
-/* ---- operations ---- */
-
-tn_status tn_rtl_compile_product(compile_product_compiler *compilation, const tn_rtl_operation *operation,
-                                 tn_rtl_step *step) {
-    const tn_rtl_design *design = compilation->design;
-    const tn_rtl_array *left = &design->array[operation->left], *right = &design->array[operation->right],
-                       *result = &design->array[operation->result];
-    const tn_rtl_cut *row = &operation->row, *column = &operation->column, *term = &operation->term;
-    step->edge_column = add_cut(compilation, operation, column, false, step);
-    step->edge_row = add_cut(compilation, operation, row, false, step);
-    step->edge_term = add_cut(compilation, operation, term, true, step);
-    TN_TRY(add_loops(compilation, operation, step));
-    TN_TRY(rtl_port_blocks(compilation, TN_RTL_LEFT, left, row, design->rows, term, design->terms, step));
-    TN_TRY(rtl_port_blocks(compilation, TN_RTL_RIGHT, right, term, design->terms, column, design->columns,
-                           step));
-    TN_TRY(rtl_port_blocks(compilation, TN_RTL_RESULT, result, row, design->rows, column, design->columns,
-                           step));
-    step->stages = operation->write_back.stages;
-    compilation->engine->stages |= step->stages;
-    for (int a = 0; a < TN_RTL_ADDED; a++)
-        if (tn_rtl_adds(operation, a))
-            TN_TRY(rtl_port_blocks(compilation, TN_RTL_ADDED_FIRST + a,
-                                   &design->array[operation->write_back.added[a]], row, design->rows, column,
-                                   design->columns, step));
-    return product_cycles(compilation, operation, step);
 }
 
 /* ---- circuits ---- */
@@ -555,8 +388,8 @@ tn_status tn_rtl_compile_pass(tn_rtl_compiler *compilation, const tn_rtl_operati
         if (!used[port])
             step->block[port] = compilation->engine->host_block[port]; /* which takes one cycle */
         else if (!pass->by_word)
-            TN_TRY(rtl_port_blocks(compilation, (tn_rtl_port)port, &design->array[array[port]],
-                                   &operation->column, design->vector, &none, 1, step));
+            TN_TRY(tn_rtl_port_blocks(compilation, (tn_rtl_port)port, &design->array[array[port]],
+                                      &operation->column, design->vector, &none, 1, step));
     }
     return pass_cycles(compilation, used, circuit, step);
 }

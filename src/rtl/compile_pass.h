@@ -44,6 +44,22 @@ enum { TN_RTL_PRODUCT_EXTRA = 6 }; /* load, four from issue to multiplier, resul
 tn_status tn_rtl_compile_product(tn_rtl_compiler *compilation, const tn_rtl_operation *operation,
                                  tn_rtl_step *step);
 
+/* All kinds of an operation's block at a port, cut along two groups: step->block[port] is the first of them. */
+tn_status tn_rtl_port_blocks(tn_rtl_compiler *compilation, tn_rtl_port port, const tn_rtl_array *array,
+                             const tn_rtl_cut *first, uint64_t first_lanes, const tn_rtl_cut *second,
+                             uint64_t second_lanes, tn_rtl_step *step);
+/* What is left of the cut's k-th index behind its last whole block; 0 where blocks come out even. */
+uint64_t tn_rtl_cut_rest(const tn_rtl_compiler *compilation, const tn_rtl_cut *cut, int k);
+/* The kernel's numbering of kinds as kernel/issue.h has it, if a group may cut two indices; else without the bits of
+ * second ones. */
+uint32_t tn_rtl_edge_of_bit(const tn_rtl_compiler *compilation, uint32_t bit);
+
+/* Of a product on a systolic array: the cut whose elements are loaded or drained one row after the other, and the counters of
+ * these rows. tn_rtl_order_tiles, behind all operations: vectors that take the same weights follow each other. */
+const tn_rtl_cut *tn_rtl_inner_cut(const tn_rtl_operation *operation);
+void tn_rtl_compile_inner(tn_rtl_compiler *compilation, const tn_rtl_operation *operation, tn_rtl_step *step);
+void tn_rtl_order_tiles(tn_rtl_compiler *compilation);
+
 enum { TN_RTL_PASS_EXTRA = 7 };
 
 /* The circuits of all passes come first: they say which templates there are. */

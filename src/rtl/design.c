@@ -1,5 +1,6 @@
 #include "rtl/design.h"
 
+#include "kernel/array_kernel.h"
 #include "rtl/access.h"
 
 #include <inttypes.h>
@@ -17,6 +18,11 @@ uint32_t tn_rtl_axis_of(const tn_rtl_array *array, uint32_t index) {
 
 bool tn_rtl_is_cut(const tn_rtl_cut *cut, uint32_t index) {
     return index != TN_RTL_NONE && (cut->index[0] == index || cut->index[1] == index);
+}
+
+void tn_rtl_edges(const tn_rtl_design *design, const tn_rtl_operation *operation, uint64_t edge[3]) {
+    tn_array_edges(design->rows, design->columns, operation->array, edge);
+    if (!design->systolic) edge[2] = design->terms;
 }
 
 static tn_status check_array(const tn_rtl_design *design, const tn_rtl_array *array, tn_error *error) {
@@ -58,7 +64,8 @@ static bool same_layout(const tn_bank_layout *a, const tn_bank_layout *b) {
     bool same = a->axes == b->axes && a->forms == b->forms &&
                 memcmp(a->dims, b->dims, a->axes * sizeof *a->dims) == 0 &&
                 memcmp(a->word, b->word, a->axes * sizeof *a->word) == 0 &&
-                memcmp(a->divide, b->divide, a->axes * sizeof *a->divide) == 0;
+                memcmp(a->divide, b->divide, a->axes * sizeof *a->divide) == 0 &&
+                memcmp(a->turn, b->turn, a->axes * sizeof *a->turn) == 0;
     for (uint32_t k = 0; same && k < a->forms; k++)
         same =
             a->banks[k] == b->banks[k] && memcmp(a->skew[k], b->skew[k], a->axes * sizeof *a->skew[k]) == 0;
@@ -136,9 +143,11 @@ static tn_status check_operation(const tn_rtl_design *design, const tn_rtl_opera
         return tn_fail(error, TN_INPUT, "%s: %s and %s must lie alike in their memories", operation->name,
                        left->name, right->name);
     if (operation->update) return TN_OK;
-    TN_TRY(check_cut(&operation->row, design->rows, operation->name, error));
-    TN_TRY(check_cut(&operation->column, design->columns, operation->name, error));
-    return check_cut(&operation->term, design->terms, operation->name, error);
+    uint64_t edge[3];
+    tn_rtl_edges(design, operation, edge);
+    TN_TRY(check_cut(&operation->row, edge[0], operation->name, error));
+    TN_TRY(check_cut(&operation->column, edge[1], operation->name, error));
+    return check_cut(&operation->term, edge[2], operation->name, error);
 }
 
 tn_status tn_rtl_design_check(const tn_rtl_design *design, tn_error *error) {

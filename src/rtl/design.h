@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "device/block.h"
+#include "kernel/issue.h"
 #include "layout/bank_layout.h"
 #include "rtl/circuit.h"
 #include "step/fusion.h"
@@ -98,11 +99,13 @@ typedef struct tn_rtl_operation {
     uint32_t extra;               /* a pass's third operand */
     tn_rtl_look look[3];          /* of left, right and result */
     tn_rtl_write_back write_back; /* of a product */
+    tn_array_pass array;          /* of a product on a systolic array */
 } tn_rtl_operation;
 
 typedef struct tn_rtl_design {
     uint64_t rows, columns, terms; /* of the kernel */
-    uint64_t vector;               /* elements of an update a cycle */
+    bool systolic;   /* it is an array of rows x columns cells, terms is 1 (kernel/array_kernel.h) */
+    uint64_t vector; /* elements of an update a cycle */
     uint64_t multiply_cycles, add_cycles;
     double rate; /* of the updates */
     uint32_t memories, arrays, operations;
@@ -118,6 +121,9 @@ typedef struct tn_rtl_design {
 /* Refuses what can't be built: sizes that are no powers of two, an array beyond its memory or a memory beyond the
  * widest address, banks that no axes tell apart, operands in one memory, updates of arrays that lie differently. */
 tn_status tn_rtl_design_check(const tn_rtl_design *design, tn_error *error);
+
+/* Rows, columns and terms of a product's blocks, in this order. */
+void tn_rtl_edges(const tn_rtl_design *design, const tn_rtl_operation *operation, uint64_t edge[3]);
 
 /* Is the index one of those that are cut? */
 bool tn_rtl_is_cut(const tn_rtl_cut *cut, uint32_t index);

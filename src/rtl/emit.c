@@ -9,90 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* memories.svh: one instance of templates/memory.sv for each memory, with what its forms ask of it. */
-
-/* Which banks a form of a memory reads, and where: the ports that may read it, one at a time. */
-static void put_reads(const tn_rtl_engine *engine, uint32_t f, tn_buffer *out) {
-    tn_buffer_format(out,
-                     "(left_used & {BANKS{left_read[%" PRIu32
-                     "]}}) | (right_used & {BANKS{right_read[%" PRIu32 "]}})",
-                     f, f);
-    if (engine->circuits) tn_buffer_format(out, " | (extra_used & {BANKS{extra_read[%" PRIu32 "]}})", f);
-    if (engine->stages)
-        tn_buffer_format(out,
-                         " | (added_used[0+:BANKS] & {BANKS{added_read[%" PRIu32
-                         "]}}) | (added_used[BANKS+:BANKS] & {BANKS{added_read[MEMORIES+%" PRIu32 "]}})",
-                         f, f);
-}
-
-static void put_addresses(const tn_rtl_engine *engine, uint32_t f, tn_buffer *out) {
-    tn_buffer_format(out, "left_read[%" PRIu32 "] ? left_address : ", f);
-    if (engine->circuits) tn_buffer_format(out, "extra_read[%" PRIu32 "] ? extra_address : ", f);
-    if (engine->stages)
-        tn_buffer_format(out,
-                         "added_read[%" PRIu32
-                         "] ? added_address[0+:BANKS*ADDRESS] : added_read[MEMORIES+%" PRIu32
-                         "] ? added_address[BANKS*ADDRESS+:BANKS*ADDRESS] : ",
-                         f, f);
-    tn_buffer_text(out, "right_address");
-}
-
-static void put_writes(const tn_rtl_engine *engine, uint32_t f, tn_buffer *out) {
-    (void)engine;
-    tn_buffer_format(out, "write_enable & {BANKS*WORD{write[%" PRIu32 "]}}", f);
-}
-
-static void put_banks(const tn_rtl_engine *engine, uint32_t f, tn_buffer *out) {
-    tn_buffer_format(out, "16'd%" PRIu64, engine->form[f].banks);
-}
-
-/* The values of all forms of a memory, the last first. */
-static void put_by_form(const tn_rtl_engine *engine, uint32_t first, uint32_t end, tn_buffer *out,
-                        void (*put)(const tn_rtl_engine *, uint32_t, tn_buffer *)) {
-    tn_buffer_text(out, "{");
-    for (uint32_t f = end; f-- > first;) {
-        put(engine, f, out);
-        tn_buffer_text(out, f > first ? ",\n        " : "}");
-    }
-}
-
-static void put_memory(const tn_rtl_engine *engine, uint32_t first, uint32_t end, tn_buffer *out) {
-    const uint32_t m = engine->form[first].memory, forms = end - first;
-    const tn_rtl_memory *memory = &engine->design->memory[m];
-    tn_buffer_format(out,
-                     "memory #(.BANKS(BANKS), .WORD(WORD), .BANKS_HERE(%" PRIu64 "), .WORD_HERE(%" PRIu64
-                     "), .DEPTH(%" PRIu64 "), .ADDRESS(ADDRESS), .STYLE(\"%s\"), .NAME(\"memory%" PRIu32
-                     "\"), .FORMS(%" PRIu32 "), .BANKS_SEEN(",
-                     memory->banks, memory->word, memory->depth, tn_memory_style_names[memory->style], m,
-                     forms);
-    put_by_form(engine, first, end, out, put_banks);
-    tn_buffer_format(out, ")) memory%" PRIu32 " (\n    .clk,\n    .read(", m);
-    put_by_form(engine, first, end, out, put_reads);
-    tn_buffer_text(out, "),\n    .read_address(");
-    put_by_form(engine, first, end, out, put_addresses);
-    tn_buffer_format(out,
-                     "),\n    .q(data[%" PRIu32 "*BANKS*WORD*32+:%" PRIu32 "*BANKS*WORD*32]),\n    .write(",
-                     first, forms);
-    put_by_form(engine, first, end, out, put_writes);
-    tn_buffer_format(out,
-                     "), .write_address, .d(write_data)\n`ifndef SYNTHESIS\n    , .check, .restore, "
-                     ".wrong(wrong_of[%" PRIu32 "])\n`endif\n);\n",
-                     first);
-    if (forms == 1) return;
-    tn_buffer_text(out, "`ifndef SYNTHESIS\n");
-    for (uint32_t f = first + 1; f < end; f++)
-        tn_buffer_format(out, "assign wrong_of[%" PRIu32 "] = 0;\n", f);
-    tn_buffer_text(out, "`endif\n");
-}
-
-void tn_rtl_engine_memories(const tn_rtl_engine *engine, tn_buffer *out) {
-    for (uint32_t first = 0, end; first < engine->forms; first = end) {
-        end = first + 1;
-        while (end < engine->forms && engine->form[end].memory == engine->form[first].memory) end++;
-        put_memory(engine, first, end, out);
-    }
-}
-
 /* ---- descriptors ---- */
 
 /* A field: its name in the templates, the width of one value, how many there are, and which value that is. */
@@ -153,8 +69,45 @@ COUNTER(period)
 COUNTER(stride)
 COUNTER(turn_period)
 COUNTER(turn)
+COUNTER(further_period)
+COUNTER(further)
 COUNTER(inside)
 COUNTER(shift)
+
+/* ---- of products on a systolic array ---- */
+
+/* Of the number of a row of cells, or how many there are. */
+static uint64_t cell_row_bits(const tn_rtl_engine *engine) {
+    return tn_rtl_bits_for(engine->design->rows + 1);
+}
+
+static uint64_t is_array(const tn_rtl_engine *engine, const tn_rtl_step *step, uint64_t pass) {
+    (void)engine;
+    return step->array == (tn_array_pass)pass;
+}
+static uint64_t rests(const tn_rtl_engine *engine, const tn_rtl_step *step, uint64_t i) {
+    (void)i;
+    return is_array(engine, step, TN_PASS_RESTS);
+}
+static uint64_t sideways(const tn_rtl_engine *engine, const tn_rtl_step *step, uint64_t i) {
+    (void)i;
+    return is_array(engine, step, TN_PASS_SIDEWAYS);
+}
+#define INNER(MEMBER)                                                                                        \
+    static uint64_t inner_##MEMBER(const tn_rtl_engine *engine, const tn_rtl_step *step, uint64_t i) {       \
+        (void)engine;                                                                                        \
+        return step->inner.counter[i].MEMBER;                                                                \
+    }
+INNER(period)
+INNER(stride)
+INNER(turn_period)
+INNER(turn)
+INNER(inside)
+INNER(shift)
+SCALAR(inner_log, inner.log)
+SCALAR(inner_size, inner.size[i])
+SCALAR(inner_rest, inner.rest[i])
+SCALAR(inner_count, inner.count[i])
 
 /* ---- of write-backs ---- */
 
@@ -236,11 +189,11 @@ static uint64_t look_slot(const tn_rtl_engine *engine, const tn_rtl_step *step, 
     return look_of(engine, step, i)->slot;
 }
 
-enum { FIELDS = 66, COUNTER_BITS = 4 };
+enum { FIELDS = 78, COUNTER_BITS = 4 };
 
 static void list_fields(const tn_rtl_engine *e, field *list) {
     uint64_t tile = e->tile_levels, group = e->group_levels, passes = e->circuits ? 1 : 0,
-             fused = e->stages ? 1 : 0;
+             fused = e->stages ? 1 : 0, array = e->design->systolic ? 1 : 0, row_bits = cell_row_bits(e);
     const field fields[FIELDS] = {
         {"END", 1, 1, is_end},
         {"VECTOR", 1, 1, is_vector},
@@ -265,6 +218,8 @@ static void list_fields(const tn_rtl_engine *e, field *list) {
         {"TILE_STRIDE", e->address_bits, tile * e->tile_ports, tile_stride},
         {"TILE_TURN_PERIOD", COUNTER_BITS, tile * e->tile_ports, tile_turn_period},
         {"TILE_TURN", e->rotate_bits, tile * e->tile_ports, tile_turn},
+        {"TILE_FURTHER_PERIOD", COUNTER_BITS, tile * e->tile_ports, tile_further_period},
+        {"TILE_FURTHER", 1, tile * e->tile_ports, tile_further},
         {"TILE_INSIDE", COUNTER_BITS, tile * e->tile_ports, tile_inside},
         {"TILE_SHIFT", COUNTER_BITS, tile * e->tile_ports, tile_shift},
         {"GROUP_COUNT", e->count_bits, group, group_count},
@@ -272,8 +227,22 @@ static void list_fields(const tn_rtl_engine *e, field *list) {
         {"GROUP_STRIDE", e->address_bits, group * e->group_ports, group_stride},
         {"GROUP_TURN_PERIOD", COUNTER_BITS, group * e->group_ports, group_turn_period},
         {"GROUP_TURN", e->rotate_bits, group * e->group_ports, group_turn},
+        {"GROUP_FURTHER_PERIOD", COUNTER_BITS, group * e->group_ports, group_further_period},
+        {"GROUP_FURTHER", 1, group * e->group_ports, group_further},
         {"GROUP_INSIDE", COUNTER_BITS, group * e->group_ports, group_inside},
         {"GROUP_SHIFT", COUNTER_BITS, group * e->group_ports, group_shift},
+        {"RESTS", 1, array, rests},
+        {"SIDEWAYS", 1, array, sideways},
+        {"INNER_LOG", COUNTER_BITS, array, inner_log},
+        {"INNER_SIZE", row_bits, 2 * array, inner_size},
+        {"INNER_REST", row_bits, 2 * array, inner_rest},
+        {"INNER_COUNT", e->count_bits, 2 * array, inner_count},
+        {"INNER_PERIOD", COUNTER_BITS, 2 * array, inner_period},
+        {"INNER_STRIDE", e->address_bits, 2 * array, inner_stride},
+        {"INNER_TURN_PERIOD", COUNTER_BITS, 2 * array, inner_turn_period},
+        {"INNER_TURN", e->rotate_bits, 2 * array, inner_turn},
+        {"INNER_INSIDE", COUNTER_BITS, 2 * array, inner_inside},
+        {"INNER_SHIFT", COUNTER_BITS, 2 * array, inner_shift},
         {"PASS", e->pass_bits, passes, pass_number},
         {"DEPTH", e->depth_bits, passes, pass_depth},
         {"DRAIN", e->drain_bits, passes, drain},
@@ -466,6 +435,19 @@ static void put_memories(const tn_rtl_engine *engine, tn_buffer *out) {
     tn_buffer_text(out, ";\n");
 }
 
+/* Of a systolic array; elements of a row, or tile, of results. */
+static void put_array(const tn_rtl_engine *engine, tn_buffer *out) {
+    const tn_rtl_design *design = engine->design;
+    put_number(out, "SUM_LANES",
+               design->systolic ? tn_greatest(design->rows, design->columns)
+                                : design->rows * design->columns);
+    if (!design->systolic) return;
+    tn_buffer_text(out, "// A systolic array, and rows of sums that wait at its edge.\n`define HAS_ARRAY\n");
+    put_number(out, "ARRAY_SLOTS", engine->slots);
+    put_number(out, "ARRAY_SLOT", engine->array_slot_bits);
+    put_number(out, "CELL_ROW", cell_row_bits(engine));
+}
+
 /* Of what products do before they write; an engine whose products do nothing has none. */
 static void put_write_back(const tn_rtl_engine *engine, tn_buffer *out) {
     put_number(out, "ADDED_AT", engine->added_at);
@@ -534,6 +516,7 @@ void tn_rtl_engine_header(const tn_rtl_engine *engine, const tn_rtl_columns *col
     put_number(out, "MULTIPLY", design->multiply_cycles);
     put_number(out, "ADD", design->add_cycles);
     put_number(out, "UPDATES", engine->updates);
+    put_array(engine, out);
     put_number(out, "LANES_LEFT", tn_rtl_port_lanes(engine, TN_RTL_LEFT));
     put_number(out, "LANES_RIGHT", tn_rtl_port_lanes(engine, TN_RTL_RIGHT));
     put_number(out, "LANES_RESULT", tn_rtl_port_lanes(engine, TN_RTL_RESULT));
@@ -554,11 +537,10 @@ void tn_rtl_engine_header(const tn_rtl_engine *engine, const tn_rtl_columns *col
     put_number(out, "TILE_LEVELS", engine->tile_levels);
     put_number(out, "GROUP_LEVELS", engine->group_levels);
     put_number(out, "OPERATIONS", design->operations);
-    bool block = tn_rtl_program_style(engine) == TN_STYLE_BLOCK;
-    tn_buffer_format(out,
-                     "`ifdef YOSYS\nlocalparam PROGRAM_STYLE = \"%s\";\n`else\nlocalparam PROGRAM_STYLE = "
-                     "\"%s\";\n`endif\n",
-                     block ? "block" : "logic", block ? "block" : "distributed");
+    /* Tools name a table of LUTs each in its own way; price/engine_logic.h says why it is one. */
+    tn_buffer_text(out,
+                   "`ifdef YOSYS\nlocalparam PROGRAM_STYLE = \"logic\";\n`else\nlocalparam PROGRAM_STYLE = "
+                   "\"distributed\";\n`endif\n");
     const float rate = (float)design->rate;
     uint32_t rate_bits;
     memcpy(&rate_bits, &rate, sizeof rate_bits);

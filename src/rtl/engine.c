@@ -2,16 +2,13 @@
 
 #include "base/checked.h"
 
-tn_memory_style tn_rtl_program_style(const tn_rtl_engine *engine) {
-    enum { LOGIC_MOST = 64 }; /* a LUT holds 64 bits */
-    return engine->design->operations < LOGIC_MOST ? TN_STYLE_DISTRIBUTED : TN_STYLE_BLOCK;
-}
-
 uint64_t tn_rtl_port_lanes(const tn_rtl_engine *engine, tn_rtl_port port) {
     const tn_rtl_design *design = engine->design;
     const uint64_t lanes[] = {design->rows * design->terms, design->terms * design->columns,
                               design->rows * design->columns};
+    const uint64_t edge = tn_greatest(design->rows, design->columns), rows[] = {edge, design->columns, edge};
     if (port == TN_RTL_EXTRA) return design->vector;
     if (port >= TN_RTL_ADDED_FIRST) return design->rows * design->columns;
-    return engine->updates || engine->circuits ? tn_greatest(lanes[port], design->vector) : lanes[port];
+    const uint64_t own = design->systolic ? rows[port] : lanes[port];
+    return engine->updates || engine->circuits ? tn_greatest(own, design->vector) : own;
 }

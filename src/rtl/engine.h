@@ -29,6 +29,15 @@ typedef struct tn_rtl_form {
         second; /* second: of the banks, those of a second form of skews; 1 where there is none */
 } tn_rtl_form;
 
+/* Of a product on a systolic array: the rows that are loaded or drained one after the other, elements of a block along the
+ * indices of one of its edges, the second index the faster. */
+typedef struct tn_rtl_inner {
+    uint64_t log;              /* of the second edge */
+    uint64_t size[2], rest[2]; /* elements along an edge; of the block that the array's end cuts */
+    uint64_t count[2];         /* the faster counter first */
+    tn_rtl_counter counter[2];
+} tn_rtl_inner;
+
 /* One operation, as its descriptor says it. */
 typedef struct tn_rtl_step {
     bool vector;
@@ -40,8 +49,11 @@ typedef struct tn_rtl_step {
     uint32_t tile_levels, group_levels;
     uint64_t tile_count[TN_RTL_LEVELS_MOST], group_count[TN_RTL_LEVELS_MOST];
     tn_rtl_counter tile[TN_RTL_LEVELS_MOST][TN_RTL_COUNTED], group[TN_RTL_LEVELS_MOST][TN_RTL_COUNTED];
-    uint64_t cycles; /* predicted */
-    uint64_t stages; /* of a product's write-back */
+    uint64_t cycles;     /* predicted */
+    uint64_t stages;     /* of a product's write-back */
+    tn_array_pass array; /* of a product on a systolic array */
+    tn_rtl_inner inner;
+    uint64_t vectors; /* of a product: rows that take the same weights */
     const tn_rtl_pass *pass;
     uint64_t circuit, drain; /* of a pass: its circuit; cycles from the last issue to the end */
 } tn_rtl_step;
@@ -78,6 +90,7 @@ typedef struct tn_rtl_engine {
     uint64_t banks, word, phases, open, tile_levels, group_levels;
     uint64_t address_bits, rotate_bits, inside_bits, count_bits, tile_bits, phase_bits, slot_bits, block_bits,
         choice_bits, memory_bits, program_bits;
+    uint64_t slots, array_slot_bits; /* rows of sums that wait at an array's edge */
     uint64_t pass_bits, depth_bits, drain_bits, depth_most, sample_bits, label_bits, row_bits;
 } tn_rtl_engine;
 
@@ -107,8 +120,5 @@ void tn_rtl_host_spaces(tn_buffer *out);
 
 /* Elements (of the result: lanes) that the port's lane (element) `output` is ever taken from. */
 uint64_t tn_rtl_port_sources(const tn_rtl_engine *engine, tn_rtl_port port, uint64_t output);
-
-/* The program's memory: in block RAM where it is deep enough to be worth it. */
-tn_memory_style tn_rtl_program_style(const tn_rtl_engine *engine);
 
 #endif

@@ -157,6 +157,8 @@ static const char *const pass_templates[] = {"passes.svh",
                                              "vector_unit.sv",
                                              NULL};
 
+static const char *const array_templates[] = {"systolic.svh", "systolic_cell.sv", "systolic.sv", NULL};
+
 static const char *const write_back_templates[] = {"write_back.svh", "fp32_greater.sv", "write_back.sv",
                                                    NULL};
 
@@ -267,6 +269,7 @@ static tn_status put_makefile(const writer *output, const tn_rtl_engine *engine)
     list_sources(&list, passes, none);
     if (engine->circuits) tn_buffer_text(&list, " vector_lane.sv");
     if (engine->stages) list_sources(&list, write_back_templates, passes);
+    if (engine->design->systolic) list_sources(&list, array_templates, none);
     tn_buffer_text(&list, "\n");
     return put_buffer(output, "parts.mk", &list);
 }
@@ -279,6 +282,7 @@ static tn_status put_all(const writer *output, const tn_rtl_engine *engine, cons
     TN_TRY(copy_templates(output, templates));
     if (engine->circuits) TN_TRY(copy_templates(output, pass_templates));
     if (engine->stages) TN_TRY(copy_templates(output, write_back_templates));
+    if (engine->design->systolic) TN_TRY(copy_templates(output, array_templates));
     TN_TRY(put_makefile(output, engine));
     TN_TRY(tn_rtl_columns_find(engine, output->arena, &columns, output->error));
     tn_rtl_engine_header(engine, &columns, &header);

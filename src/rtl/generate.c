@@ -1,5 +1,6 @@
 #include "rtl/generate.h"
 
+#include "base/checked.h"
 #include "base/file.h"
 #include "device/device_data.h"
 #include "kernel/vector.h"
@@ -30,13 +31,14 @@ static tn_status make_program(tn_rtl_step_run *run) {
                                    .rows = r->build->rows,
                                    .columns = r->build->columns,
                                    .terms = r->build->reduction,
+                                   .systolic = r->build->array == TN_ARRAY_SYSTOLIC,
                                    .vector = r->build->vector,
                                    .style = (tn_memory_style)r->build->activation_memory,
                                    .lutram_bits_most = r->device->memory.lutram_bits_most,
                                    .rate = r->rate,
                                    .epsilon = r->settings->layer_norm_epsilon,
                                    .layer = run->layer};
-    for (int kind = 0; kind < TN_OPERATORS; kind++) {
+    for (int kind = 0; kind < TN_DRAW; kind++) {
         const tn_operator_row *row;
         TN_TRY(tn_device_operator(r->device, &tn_fp32, (tn_operator)kind, &row, run->error));
         options.latencies.cycles[kind] = row->stages;
@@ -85,6 +87,13 @@ static tn_status generate_step_tell_operations(tn_rtl_step_run *run) {
     return TN_OK;
 }
 
+/* The bus around the engine. */
+static void add_shell(const tn_device_control *control, tn_rtl_resources *used) {
+    used->lut += control->shell_lut - tn_least(control->shell_lut, control->shell_lutram);
+    used->lutram += control->shell_lutram;
+    used->ff += control->shell_ff;
+}
+
 /* The engine, and beside it the vector unit, as the price counts it with generated operators where the device has them. */
 static tn_status tell_resources(tn_rtl_step_run *run, tn_rtl_resources *count) {
     const tn_rtl_request *r = run->request;
@@ -101,6 +110,7 @@ static tn_status tell_resources(tn_rtl_step_run *run, tn_rtl_resources *count) {
     used.lut += unit.lut;
     used.ff += unit.ff;
     used.dsp += unit.dsp;
+    if (r->shell) add_shell(&r->device->control, &used);
     tn_rtl_tell_resources(run->answer, &used, false);
     *count = used;
     return TN_OK;
@@ -120,7 +130,7 @@ static tn_status simulate(const tn_rtl_request *request, const tn_rtl_engine *en
 static tn_status synthesise(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,
                             tn_error *error) {
     tn_rtl_synthesis synthesis;
-    TN_TRY(tn_rtl_synthesise(request->folder, arena, &synthesis, error));
+    TN_TRY(tn_rtl_synthesise(request->folder, request->shell, arena, &synthesis, error));
     tn_rtl_tell_resources(answer, &synthesis.used, true);
     answer->seconds += synthesis.seconds;
     return TN_OK;
@@ -228,11 +238,13 @@ static tn_status read_options(const generator *generation, tn_rtl_layer_options 
     const tn_rtl_request *r = generation->request;
     const tn_operator_row *multiply, *add;
     tn_rtl_laying laying;
+    TN_TRY(tn_rtl_lay(r, generation->arena, &laying, generation->error));
     TN_TRY(tn_device_operator(r->device, &tn_fp32, TN_MULTIPLY, &multiply, generation->error));
     TN_TRY(tn_device_operator(r->device, &tn_fp32, TN_ADDER, &add, generation->error));
     *options = (tn_rtl_layer_options){.rows = r->build->rows,
                                       .columns = r->build->columns,
                                       .terms = r->build->reduction,
+                                      .systolic = r->build->array == TN_ARRAY_SYSTOLIC,
                                       .vector = r->build->vector,
                                       .multiply_cycles = multiply->stages,
                                       .add_cycles = add->stages,
@@ -240,7 +252,6 @@ static tn_status read_options(const generator *generation, tn_rtl_layer_options 
                                       .lutram_bits_most = r->device->memory.lutram_bits_most,
                                       .update = r->update,
                                       .rate = r->rate};
-    TN_TRY(tn_rtl_lay(r, generation->arena, &laying, generation->error));
     options->layouts = laying.plan->laid->layer[generation->step_layer - r->step->layer];
     generation->answer->multiply_cycles = multiply->stages;
     generation->answer->add_cycles = add->stages;

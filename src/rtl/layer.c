@@ -70,7 +70,8 @@ static tn_status add_products(maker *builder, uint32_t *count) {
                                                             .result = step->out,
                                                             .row = tn_rtl_cut_of(product, 0),
                                                             .column = tn_rtl_cut_of(product, 1),
-                                                            .term = tn_rtl_cut_of(product, 2)};
+                                                            .term = tn_rtl_cut_of(product, 2),
+                                                            .array = product->issued.pass};
     }
     return TN_OK;
 }
@@ -146,6 +147,7 @@ tn_status tn_rtl_layer_make(const tn_program *program, bool dense, const tn_rtl_
     layer->design.rows = options->rows;
     layer->design.columns = options->columns;
     layer->design.terms = options->terms;
+    layer->design.systolic = options->systolic;
     layer->design.vector = options->vector;
     layer->design.multiply_cycles = options->multiply_cycles;
     layer->design.add_cycles = options->add_cycles;

@@ -14,6 +14,7 @@
 
 typedef struct tn_rtl_layer_options {
     uint64_t rows, columns, terms, vector; /* of the kernel */
+    bool systolic;                         /* an array of rows x columns cells */
     uint64_t multiply_cycles, add_cycles;
     const tn_layouts *layouts; /* of the program on that kernel */
     tn_memory_style style;

@@ -29,6 +29,7 @@ tn_status tn_rtl_tensor_layout(const tn_program *program, const tn_program_tenso
             layout->word[k] = found->edge[i];
             layout->skew[0][k] = found->skew[i];
             layout->divide[k] = found->divide[i];
+            layout->turn[k] = found->turn[i];
         }
     }
     return TN_OK;

@@ -45,6 +45,7 @@ typedef struct {
     loop outer[TN_BANK_LAYOUT_AXES * 3], inner[TN_BANK_LAYOUT_AXES + 2]; /* inner[0], inner[1]: cut */
     uint32_t outers, inners;
     uint64_t cut[2]; /* terms of a group along them */
+    uint64_t terms;  /* of a block on a systolic array */
 } nest;
 
 static loop loop_of(const tn_rtl_array *const array[3], uint32_t index, uint64_t size) {
@@ -58,7 +59,9 @@ static nest nest_of(const walker *walk, const tn_rtl_operation *operation) {
     const uint64_t *index_size = walk->index_size;
     const tn_rtl_array *const array[3] = {&design->array[operation->left], &design->array[operation->right],
                                           &design->array[operation->result]};
-    nest made = {.inners = 2, .cut = {operation->term.edge[0], operation->term.edge[1]}};
+    uint64_t edge[3];
+    tn_rtl_edges(design, operation, edge);
+    nest made = {.inners = 2, .terms = edge[2], .cut = {operation->term.edge[0], operation->term.edge[1]}};
     for (uint32_t k = 0; k < array[2]->layout.axes; k++)
         if (array[2]->index[k] != TN_RTL_NONE)
             made.outer[made.outers++] = loop_of(array, array[2]->index[k], index_size[array[2]->index[k]]);
@@ -79,6 +82,20 @@ static nest nest_of(const walker *walk, const tn_rtl_operation *operation) {
             made.inner[made.inners++] = loop_of(array, index, index_size[index]);
     }
     return made;
+}
+
+/* On a systolic array the terms of a block are added one behind the other, those beyond an index as zeros. */
+static double array_sum(const walker *walk, const nest *loops, const double *left, const double *right,
+                        const uint64_t *x, double total) {
+    const loop *first = &loops->inner[0], *second = &loops->inner[1];
+    for (uint64_t t = 0; t < loops->terms; t++) {
+        uint64_t u = t / loops->cut[1], v = t % loops->cut[1];
+        bool present = u < loops->cut[0] && x[0] + u < first->size && x[1] + v < second->size;
+        double a = present ? left[u * first->stride[0] + v * second->stride[0]] : 0,
+               b = present ? right[u * first->stride[1] + v * second->stride[1]] : 0;
+        total = walk->arithmetic->add(total, walk->arithmetic->multiply(a, b));
+    }
+    return total;
 }
 
 /* The group of terms from x on along the cut indices: a tree over `terms` products, those beyond an index zero. */
@@ -107,7 +124,8 @@ static double sum(const walker *walk, const nest *loops, const double *left, con
             a += x[i] * loops->inner[i].stride[0];
             b += x[i] * loops->inner[i].stride[1];
         }
-        total = walk->arithmetic->add(total, group_sum(walk, loops, a, b, x));
+        total = walk->design->systolic ? array_sum(walk, loops, a, b, x, total)
+                                       : walk->arithmetic->add(total, group_sum(walk, loops, a, b, x));
         uint32_t i = 0;
         for (; i < loops->inners; i++) {
             x[i] += i < 2 ? loops->cut[i] : 1;

@@ -26,8 +26,8 @@ static tn_status tell_memory(const tn_rtl_memory *memory, const tn_device *devic
                                  .banks = memory->banks,
                                  .width_bits = memory->word * TN_RTL_ELEMENT_BITS,
                                  .depth = memory->depth};
-    TN_TRY(tn_memory_blocks((tn_geometry)device->memory.geometry, line->style, line->width_bits, line->depth,
-                            false, &priced, error));
+    TN_TRY(tn_bank_blocks(device, line->style, TN_RTL_ELEMENT_BITS, line->width_bits, line->depth, &priced,
+                          &rows, error));
     TN_TRY(tn_memory_element_blocks(line->style, memory->word, TN_RTL_ELEMENT_BITS, line->depth, &inferred,
                                     &rows, error));
     line->bram18 = line->banks * (priced.bram18 + 2 * priced.bram36);
@@ -39,25 +39,17 @@ static tn_status tell_memory(const tn_rtl_memory *memory, const tn_device *devic
     return TN_OK;
 }
 
-static tn_status tell_program(const tn_rtl_engine *engine, const tn_device *device, tn_arena *arena,
-                              tn_rtl_memory_line *line, tn_error *error) {
-    const bool block = tn_rtl_program_style(engine) == TN_STYLE_BLOCK;
+/* Logic, without blocks. */
+static tn_status tell_program(const tn_rtl_engine *engine, tn_arena *arena, tn_rtl_memory_line *line,
+                              tn_error *error) {
     tn_rtl_columns columns;
-    tn_blocks priced = {0}, inferred = {0};
     TN_TRY(tn_rtl_columns_find(engine, arena, &columns, error));
     *line = (tn_rtl_memory_line){.holds = "descriptors",
                                  .of_price = true,
-                                 .style = tn_rtl_program_style(engine),
+                                 .style = TN_STYLE_DISTRIBUTED,
                                  .banks = 1,
                                  .width_bits = columns.stored,
                                  .depth = (uint64_t)engine->design->operations + 1};
-    if (!block) return TN_OK;
-    TN_TRY(tn_memory_blocks((tn_geometry)device->memory.geometry, line->style, line->width_bits, line->depth,
-                            false, &priced, error));
-    TN_TRY(tn_memory_blocks(TN_GEOMETRY_YOSYS, line->style, line->width_bits, line->depth, false, &inferred,
-                            error));
-    line->bram18 = priced.bram18 + 2 * priced.bram36;
-    line->inferred_bram18 = inferred.bram18 + 2 * inferred.bram36;
     return TN_OK;
 }
 
@@ -79,7 +71,7 @@ tn_status tn_rtl_tell_memories(tn_rtl_answer *answer, const tn_rtl_engine *engin
         all->inferred_uram += line->inferred_uram;
         all->inferred_lutram += line->inferred_lutram;
     }
-    return tell_program(engine, device, arena, &answer->program, error);
+    return tell_program(engine, arena, &answer->program, error);
 }
 
 void tn_rtl_tell_resources(tn_rtl_answer *answer, const tn_rtl_resources *resources, bool synthesised) {

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "device/device_data.h"
 #include "memory/memory_share.h"
+#include "price/engine_logic.h"
 #include "rtl/place.h"
 
 #include <string.h>
@@ -252,6 +253,34 @@ static tn_status write_back(const counter *tally) {
     return TN_OK;
 }
 
+/* ---- samples ---- */
+
+/* A memory of LUTs that `ports` read at places of their own, each from a copy, and what chooses between its rows of RAMs. */
+static tn_status lookup(const counter *tally, uint64_t ports, uint64_t bits, uint64_t depth) {
+    enum { ROW_DEPTH = 64 };
+    tn_blocks blocks;
+    TN_TRY(
+        tn_memory_blocks(TN_GEOMETRY_YOSYS, TN_STYLE_DISTRIBUTED, bits, depth, false, &blocks, tally->error));
+    tally->sum->lutram += ports * blocks.lutram;
+    multiplex(tally, tn_ceil_div(depth, ROW_DEPTH), ports * bits);
+    return TN_OK;
+}
+
+/* Both buffers of a sample (templates/passes.svh): words that three operands and the limit of columns look up, labels with
+ * their shares, the half of an entry that the host wrote first, which buffer it is. */
+static tn_status samples(const counter *tally) {
+    enum { BUFFERS = 2, WORD_BITS = 40, LABEL_BITS = 64, LOOKS = 3 };
+    const tn_rtl_design *d = tally->design;
+    if (tally->engine->circuits == 0) return TN_OK;
+    const uint64_t words = BUFFERS * tn_greatest(1, d->sample_words),
+                   labels = BUFFERS * tn_greatest(1, d->sample_labels);
+    TN_TRY(lookup(tally, LOOKS, WORD_BITS, words));
+    TN_TRY(lookup(tally, 1, tally->engine->address_bits, words));
+    TN_TRY(lookup(tally, 1, LABEL_BITS, labels));
+    registers(tally, TN_RTL_ELEMENT_BITS + 1 + LABEL_BITS);
+    return TN_OK;
+}
+
 /* ---- control ---- */
 
 static void odometer(const counter *tally, uint64_t levels, uint64_t operands, bool saves) {
@@ -262,31 +291,21 @@ static void odometer(const counter *tally, uint64_t levels, uint64_t operands, b
     logic(tally, levels * operands * (share + e->inside_bits + e->count_bits)); /* sums, wraps, places */
 }
 
-/* A register for each bit that is stored, and its table; a block holds both. */
-static tn_status program(const counter *tally) {
-    const tn_rtl_engine *e = tally->engine;
-    tn_blocks blocks;
-    if (tn_rtl_program_style(e) == TN_STYLE_BLOCK) {
-        TN_TRY(tn_memory_blocks(TN_GEOMETRY_YOSYS, TN_STYLE_BLOCK, tally->columns,
-                                (uint64_t)tally->design->operations + 1, false, &blocks, tally->error));
-        tally->sum->bram18 += blocks.bram18 + 2 * blocks.bram36;
-        return TN_OK;
-    }
+/* A register for each bit that is stored, and its table. */
+static void program(const counter *tally) {
     registers(tally, tally->columns);
-    logic(tally, tally->columns);
-    return TN_OK;
+    logic(tally, tn_program_lut((uint64_t)tally->design->operations + 1, tally->columns));
 }
 
-static tn_status control(const counter *tally) {
+static void control(const counter *tally) {
     const tn_rtl_engine *e = tally->engine;
-    TN_TRY(program(tally));
+    program(tally);
     odometer(tally, e->tile_levels, e->tile_ports, true);
     odometer(tally, e->group_levels, e->group_ports, false);
     registers(tally, 2 * e->tile_bits + (e->circuits ? 2 : 1) * e->phase_bits + e->program_bits + 6);
     logic(tally, 6 * e->tile_bits + 8 * e->phase_bits + 4 * e->program_bits);
     flags(tally, 2, 4);
     delay(tally, e->slot_bits + 2, 4);
-    return TN_OK;
 }
 
 tn_status tn_rtl_resources_count(const tn_rtl_engine *engine, const tn_device *device,
@@ -315,5 +334,7 @@ tn_status tn_rtl_resources_count(const tn_rtl_engine *engine, const tn_device *d
     read_port(&tally, TN_RTL_RIGHT, right);
     write_port(&tally);
     TN_TRY(write_back(&tally));
-    return control(&tally);
+    TN_TRY(samples(&tally));
+    control(&tally);
+    return TN_OK;
 }

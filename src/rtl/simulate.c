@@ -196,7 +196,7 @@ static void count_cell(const char *line, tn_rtl_resources *found) {
     if (strcmp(cell, "SRL16E") == 0 || strcmp(cell, "SRLC32E") == 0) found->lut += count;
 }
 
-tn_status tn_rtl_synthesise(const char *folder, tn_arena *arena, tn_rtl_synthesis *synthesis,
+tn_status tn_rtl_synthesise(const char *folder, bool shell, tn_arena *arena, tn_rtl_synthesis *synthesis,
                             tn_error *error) {
     tn_child child;
     const char *path;
@@ -206,7 +206,7 @@ tn_status tn_rtl_synthesise(const char *folder, tn_arena *arena, tn_rtl_synthesi
     double begin = tn_clock_seconds();
     TN_TRY(need("yosys", "yosys", error));
     TN_TRY(need("make", "make", error));
-    TN_TRY(make(folder, "synthesise", NULL, NULL, NULL, &child, error));
+    TN_TRY(make(folder, shell ? "synthesise-shell" : "synthesise", NULL, NULL, NULL, &child, error));
     tn_status status = TN_OK;
     if (child.status != 0)
         status = tn_fail(error, TN_IO, "make synthesise failed in %s: %s%s", folder, tail(&child.out),

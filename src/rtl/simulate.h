@@ -32,7 +32,7 @@ typedef struct tn_rtl_synthesis {
 } tn_rtl_synthesis;
 
 /* TN_IO where Yosys is missing (with the package to install), or fails. */
-tn_status tn_rtl_synthesise(const char *folder, tn_arena *arena, tn_rtl_synthesis *synthesis,
+tn_status tn_rtl_synthesise(const char *folder, bool shell, tn_arena *arena, tn_rtl_synthesis *synthesis,
                             tn_error *error);
 
 #endif

@@ -38,7 +38,8 @@ static bool same_shape(const tn_bank_layout *a, const tn_bank_layout *b) {
     return a->axes == b->axes && memcmp(a->dims, b->dims, a->axes * sizeof *a->dims) == 0 &&
            memcmp(a->word, b->word, a->axes * sizeof *a->word) == 0 &&
            memcmp(a->skew[0], b->skew[0], a->axes * sizeof *a->skew[0]) == 0 &&
-           memcmp(a->divide, b->divide, a->axes * sizeof *a->divide) == 0;
+           memcmp(a->divide, b->divide, a->axes * sizeof *a->divide) == 0 &&
+           memcmp(a->turn, b->turn, a->axes * sizeof *a->turn) == 0;
 }
 
 static tn_status rtl_step_check_views(const maker *builder) {
@@ -132,6 +133,7 @@ tn_status tn_rtl_program_make(const tn_model *model, const tn_step *step, const 
     design->rows = options->rows;
     design->columns = options->columns;
     design->terms = options->terms;
+    design->systolic = options->systolic;
     design->vector = options->vector;
     design->multiply_cycles = options->latencies.cycles[TN_MULTIPLY];
     design->add_cycles = options->latencies.cycles[TN_ADDER];

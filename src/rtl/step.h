@@ -21,6 +21,7 @@
 
 typedef struct tn_rtl_step_options {
     uint64_t rows, columns, terms, vector; /* of the kernel */
+    bool systolic;                         /* an array of rows x columns cells */
     uint64_t lanes[TN_OPERATION_KINDS];    /* of them each vector kernel takes */
     const tn_workload *workload; /* of the step, and the plan whose layouts (plan->laid) are built */
     const tn_plan *plan;

@@ -2,6 +2,7 @@
 #include "rtl/step_maker.h"
 
 #include "base/checked.h"
+#include "kernel/array_kernel.h"
 #include "layout/bank_layout.h"
 
 #include <inttypes.h>
@@ -47,7 +48,7 @@ static void lay_matrix(const storage *kept, const view *window, tn_bank_layout *
     const tn_shared_words *words = &kept->words;
     const uint64_t one = 1, banks = one << words->bank_log;
     uint32_t features = words->feature_log, shared = words->divide_log;
-    uint64_t apart = words->apart;
+    uint64_t stride = 1;
     layout->banks[0] = banks;
     for (uint32_t k = window->axes; k-- > 0;) {
         uint32_t log = 0, divide_log = 0;
@@ -56,8 +57,8 @@ static void lay_matrix(const storage *kept, const view *window, tn_bank_layout *
             log = take_log(window->dims[k], last, &features);
             const uint64_t along = ((window->dims[k] - 1) >> log) + 1;
             divide_log = take_log(along, last, &shared);
-            layout->skew[0][k] = apart % banks;
-            apart = apart * along % banks;
+            tn_shared_axis(words, stride, along, &layout->skew[0][k], &layout->turn[k]);
+            stride *= along;
         } else if (k + 1 == window->features) {
             log = words->token_log;
             divide_log = words->bank_log - words->divide_log;
@@ -80,6 +81,7 @@ static void lay(const maker *builder, const view *window, tn_bank_layout *layout
     memcpy(layout->divide, kept->own.divide, sizeof layout->divide);
     memcpy(layout->word, kept->own.word, sizeof layout->word);
     memcpy(layout->skew, kept->own.skew, sizeof layout->skew);
+    memcpy(layout->turn, kept->own.turn, sizeof layout->turn);
 }
 
 static tn_status add_array(maker *builder, const view *window, uint32_t view_of, uint32_t *array) {
@@ -212,10 +214,19 @@ tn_status tn_rtl_step_add_pass(maker *builder, const pass_of *rows_pass) {
 
 /* ---- products ---- */
 
+tn_array_pass tn_rtl_step_pass(const maker *builder) {
+    const tn_operation *o = builder->current;
+    if (!builder->options->systolic) return TN_PASS_OF_LANES;
+    return tn_array_pass_of(o->program_step ? o->program_step->phase : o->phase);
+}
+
 tn_status tn_rtl_step_add_product(maker *builder, const view *left, const view *right, const view *result,
                                   const tn_rtl_cut cut[3]) {
-    tn_rtl_operation operation = {
-        .row = cut[0], .column = cut[1], .term = cut[2], .look = {left->look, right->look, result->look}};
+    tn_rtl_operation operation = {.row = cut[0],
+                                  .column = cut[1],
+                                  .term = cut[2],
+                                  .look = {left->look, right->look, result->look},
+                                  .array = tn_rtl_step_pass(builder)};
     TN_TRY(put_view(builder, left, &operation.left));
     TN_TRY(put_view(builder, right, &operation.right));
     TN_TRY(put_view(builder, result, &operation.result));

@@ -67,6 +67,8 @@ tn_status tn_rtl_step_vector_view(maker *builder, uint32_t array, uint64_t colum
                                   view *window);
 tn_status tn_rtl_step_add_pass(maker *builder, const pass_of *rows_pass);
 tn_rtl_cut tn_rtl_step_cut(uint32_t index, uint64_t edge);
+/* How the kernel takes the product at hand. */
+tn_array_pass tn_rtl_step_pass(const maker *builder);
 tn_status tn_rtl_step_add_product(maker *builder, const view *left, const view *right, const view *result,
                                   const tn_rtl_cut cut[3]);
 /* The last product with a write-back: its stages, and what the first and last of them add, NULL where they are none. */

@@ -2,6 +2,7 @@
 #include "rtl/step_maker.h"
 
 #include "base/checked.h"
+#include "kernel/array_kernel.h"
 #include "memory/laid_arrays.h"
 #include "model/attention.h"
 #include "step/fusion.h"
@@ -254,7 +255,8 @@ tn_status tn_rtl_step_attention_product(maker *builder) {
     const tn_operation *o = builder->current;
     const tn_attention_product *attention = o->attention;
     const uint32_t array[3] = {o->reads[0], o->reads[1], o->writes[0]};
-    const uint64_t edge[3] = {builder->options->rows, builder->options->columns, builder->options->terms};
+    const tn_array_pass pass = tn_rtl_step_pass(builder);
+    uint64_t edge[3];
     uint64_t size[5];
     uint32_t index[5];
     tn_rtl_cut cut[3];
@@ -264,12 +266,15 @@ tn_status tn_rtl_step_attention_product(maker *builder) {
                        builder->step->layer[o->layer].name,
                        tn_array_part_names[builder->step->array[o->writes[0]].part]);
     attention_sizes(builder, o->layer, size);
+    tn_array_edges(builder->options->rows, builder->options->columns, pass, edge);
+    if (pass == TN_PASS_OF_LANES) edge[2] = builder->options->terms;
     for (int i = 0; i < 5; i++) TN_TRY(tn_rtl_step_new_index(builder, size[i], &index[i]));
     for (int i = 0; i < 3; i++)
         TN_TRY(letters_view(builder, array[i], attention->letters[i], index, size, &views[i]));
     for (int g = 0; g < 3; g++)
         cut[g] =
             tn_rtl_step_cut(index[strchr(letters, tn_attention_letter(attention, g)) - letters], edge[g]);
+    if (pass == TN_PASS_FORWARD || pass == TN_PASS_SIDEWAYS) cut[0] = tn_rtl_step_cut(TN_RTL_NONE, 1);
     return tn_rtl_step_add_product(builder, &views[0], &views[1], &views[2], cut);
 }
 

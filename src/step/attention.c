@@ -47,7 +47,8 @@ tn_status tn_rotary_forward(tn_builder *b) {
     tn_layer_arrays *made = tn_builder_made(b);
     made->kept[TABLE] = shared_table(b);
     if (made->kept[TABLE] == TN_NONE)
-        TN_TRY(tn_builder_matrix(b, TN_PART_ROTATIONS, TN_ARRAY_CONSTANT, layer->sequence,
+        TN_TRY(tn_builder_matrix(b, TN_PART_ROTATIONS, TN_ARRAY_CONSTANT,
+                                 b->step->decoding ? b->step->sequence : layer->sequence,
                                  layer->width / layer->heads, &made->kept[TABLE]));
     TN_TRY(tn_builder_matrix(b, TN_PART_OUTPUT, TN_ARRAY_ACTIVATION, layer->tokens, layer->width,
                              &made->output));
@@ -102,7 +103,7 @@ static tn_status sizes_of(const tn_builder *b, sizes *dimensions) {
         (sizes){.shared_heads = b->model->keys.batch * layer->kv_heads, /* at most those of the query */
                 .group_queries = layer->heads / layer->kv_heads * query->sequence,
                 .queries = query->sequence,
-                .keys = key->sequence,
+                .keys = b->step->decoding ? b->step->sequence : key->sequence,
                 .depth = query->width / layer->heads,
                 .value_depth = layer->width / layer->heads};
     uint64_t rows;
@@ -128,14 +129,34 @@ static tn_status add_product(tn_builder *b, tn_phase phase, uint32_t left, uint3
                                              .writes = {out}});
 }
 
+/* What the products read as keys or values: what the input gives, or in decoding a cache of all tokens so far, to which
+ * that is added. */
+static tn_status all_tokens(tn_builder *b, uint32_t input, tn_array_part part, uint32_t *array) {
+    const tn_layer *given = tn_builder_input_layer(b, input);
+    *array = tn_builder_input(b, input);
+    if (!b->step->decoding) return TN_OK;
+    TN_TRY(
+        tn_builder_matrix(b, part, TN_ARRAY_CACHE, b->step->batch * b->step->sequence, given->width, array));
+    return tn_builder_add(b, &(tn_operation){.kind = TN_OP_APPEND,
+                                             .phase = TN_FORWARD,
+                                             .rows = given->tokens,
+                                             .columns = given->width,
+                                             .read_count = 1,
+                                             .reads = {tn_builder_input(b, input)},
+                                             .write_count = 1,
+                                             .writes = {*array}});
+}
+
 tn_status tn_attention_forward(tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);
     tn_layer_arrays *made = tn_builder_made(b);
     sizes n;
-    uint32_t scores;
+    uint32_t scores, keys, values;
     TN_TRY(sizes_of(b, &n));
+    TN_TRY(all_tokens(b, KEY, TN_PART_KEY_CACHE, &keys));
+    TN_TRY(all_tokens(b, VALUE, TN_PART_VALUE_CACHE, &values));
     TN_TRY(tn_builder_matrix(b, TN_PART_SCORES, TN_ARRAY_ACTIVATION, n.heads * n.queries, n.keys, &scores));
-    TN_TRY(add_product(b, TN_FORWARD, tn_builder_input(b, QUERY), tn_builder_input(b, KEY), scores,
+    TN_TRY(add_product(b, TN_FORWARD, tn_builder_input(b, QUERY), keys, scores,
                        (const uint64_t[]){n.heads, n.queries, n.depth, n.keys}));
     TN_TRY(tn_builder_add(b, &(tn_operation){.kind = TN_OP_SOFTMAX,
                                              .phase = TN_FORWARD,
@@ -148,7 +169,7 @@ tn_status tn_attention_forward(tn_builder *b) {
     TN_TRY(tn_builder_matrix(b, TN_PART_OUTPUT, TN_ARRAY_ACTIVATION, layer->tokens, layer->width,
                              &made->output));
     made->kept[0] = scores;
-    return add_product(b, TN_FORWARD, scores, tn_builder_input(b, VALUE), made->output,
+    return add_product(b, TN_FORWARD, scores, values, made->output,
                        (const uint64_t[]){n.heads, n.queries, n.keys, n.value_depth});
 }
 

@@ -195,7 +195,8 @@ tn_status tn_builder_values(tn_builder *b, const tn_operation *operation, uint32
     tn_step *step = b->step;
     for (uint32_t i = 0; i < step->arrays; i++) {
         tn_array_role role = step->array[i].role;
-        step->array[i].value = role == TN_ARRAY_ACTIVATION                               ? TN_VALUE_ACTIVATION
+        step->array[i].value = role == TN_ARRAY_ACTIVATION || role == TN_ARRAY_CACHE     ? TN_VALUE_ACTIVATION
+                               : step->array[i].part == TN_PART_MASK                     ? TN_VALUE_WEIGHT
                                : role == TN_ARRAY_GRADIENT || role == TN_ARRAY_OPTIMIZER ? TN_VALUE_GRADIENT
                                                                                          : TN_VALUE_WEIGHT;
     }

@@ -2,6 +2,7 @@
  * residuals, products of two layers' outputs element by element, the choice of the first token, and the cross-entropy
  * loss. A function keeps its input or its output, whichever its gradient reads, a product both its inputs; a residual
  * keeps nothing and passes its gradient on as it is. */
+#include "base/checked.h"
 #include "model/operation.h"
 #include "step/builder.h"
 
@@ -56,10 +57,27 @@ tn_status tn_input_backward(tn_builder *b) {
 
 tn_status tn_positions_forward(tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);
-    TN_TRY(new_output(b)); /* at least as large as the table, so the table's size fits too */
-    TN_TRY(tn_builder_add_parameter(b, TN_PART_TABLE, 0, layer->sequence * layer->width, false));
-    return add(b, TN_OP_ADD, TN_FORWARD, tn_builder_input(b, 0), tn_builder_parameter(b, 0),
-               tn_builder_made(b)->output);
+    const uint64_t places = b->step->decoding ? b->step->sequence : layer->sequence;
+    uint64_t elements;
+    uint32_t added;
+    TN_TRY(new_output(b));
+    if (!tn_mul(places, layer->width, &elements))
+        return tn_fail(b->error, TN_OVERFLOW, "the positions of layer %s are more than 2^64 elements",
+                       layer->name);
+    TN_TRY(tn_builder_add_parameter(b, TN_PART_TABLE, 0, elements, false));
+    added = tn_builder_parameter(b, 0);
+    if (b->step->decoding) { /* of the table one row, for all examples */
+        TN_TRY(tn_builder_array(b, TN_PART_PLACE, 0, TN_ARRAY_ACTIVATION, layer->width, &added));
+        TN_TRY(tn_builder_add(b, &(tn_operation){.kind = TN_OP_LOOKUP,
+                                                 .phase = TN_FORWARD,
+                                                 .rows = 1,
+                                                 .columns = layer->width,
+                                                 .read_count = 1,
+                                                 .reads = {tn_builder_parameter(b, 0)},
+                                                 .write_count = 1,
+                                                 .writes = {added}}));
+    }
+    return add(b, TN_OP_ADD, TN_FORWARD, tn_builder_input(b, 0), added, tn_builder_made(b)->output);
 }
 
 tn_status tn_positions_backward(tn_builder *b) {

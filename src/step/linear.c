@@ -5,9 +5,9 @@
 #include "step/program_cache.h"
 #include "step/transformation.h"
 
-/* Flat products: those of few rows are cut along their columns into blocks that run as products of their own, so that
- * narrow ones fill the kernels; the flat operand is read again for each block. Hong et al., FlashDecoding++, MLSys
- * 2024. */
+/* Flat products: those of few rows are cut along their columns into blocks that run as products of their own; the flat operand
+ * is read again for each block. Where the other operand lies off chip a block of it is brought while the one before is
+ * computed (memory/map.c), as in section 4 of Hong et al., FlashDecoding++, MLSys 2024. */
 
 static bool wanted(const tn_model *model) {
     return model->keys.flat_gemm.block > 0;
@@ -29,7 +29,9 @@ const tn_transformation tn_flat_products = {
     .keys = "flat_gemm.rows, flat_gemm.block",
     .source = "Hong et al., FlashDecoding++, MLSys 2024",
     .needs = "phase: inference",
-    .changes = "shapes of products of few rows, as blocks of columns, and so their cycles and what they read",
+    .changes = "shapes of products of few rows, as blocks of columns, and so their cycles and what they "
+               "read; what of an operand "
+               "off chip is brought at a time",
     .inference_only = true,
     .wanted = wanted,
     .apply = apply,

@@ -149,8 +149,9 @@ typedef enum unit { ELEMENTS, BYTES } unit;
 
 static tn_status amount_of(tn_builder *b, const tn_array *array, unit measure, uint64_t *amount) {
     *amount = array->elements;
-    return measure == ELEMENTS ? TN_OK
-                               : tn_number_format_bytes(array->format, array->elements, amount, b->error);
+    return measure == ELEMENTS
+               ? TN_OK
+               : tn_number_format_bytes(array->format, tn_array_stored(array), amount, b->error);
 }
 
 /* The most that is live at once of the arrays of a role; TN_ARRAY_ROLES: of all. */
@@ -177,8 +178,36 @@ static tn_status count_saved(tn_builder *b, unit measure, uint64_t *saved) {
     return TN_OK;
 }
 
+static tn_status add_moved(tn_builder *b, uint32_t array, uint64_t parts) {
+    tn_step *step = b->step;
+    const tn_array *cache = &step->array[array];
+    const uint64_t elements = parts < cache->elements ? parts : cache->elements;
+    uint64_t bytes;
+    if (cache->role != TN_ARRAY_CACHE) return TN_OK;
+    TN_TRY(tn_number_format_bytes(cache->format, elements, &bytes, b->error));
+    return tn_add(step->cache_moved_elements, elements, &step->cache_moved_elements) &&
+                   tn_add(step->cache_moved_bytes, bytes, &step->cache_moved_bytes)
+               ? TN_OK
+               : overflow(b);
+}
+
+/* Products read a cache whole, once; what is appended is rows of it. */
+static tn_status count_cache(tn_builder *b, timeline *line) {
+    tn_step *step = b->step;
+    TN_TRY(count_live(b, line, TN_ARRAY_CACHE, ELEMENTS, &step->cache_elements));
+    TN_TRY(count_live(b, line, TN_ARRAY_CACHE, BYTES, &step->cache_bytes));
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *o = &step->operation[i];
+        for (uint32_t k = 0; k < o->read_count; k++) TN_TRY(add_moved(b, o->reads[k], UINT64_MAX));
+        for (uint32_t k = 0; k < o->write_count; k++)
+            TN_TRY(add_moved(b, o->writes[k], o->rows * o->columns)); /* of an array that fits */
+    }
+    return TN_OK;
+}
+
 static tn_status count_step(tn_builder *b, timeline *line) {
     tn_step *step = b->step;
+    TN_TRY(count_cache(b, line));
     TN_TRY(count_saved(b, ELEMENTS, &step->activation_elements));
     TN_TRY(count_saved(b, BYTES, &step->activation_bytes));
     TN_TRY(count_live(b, line, TN_ARRAY_ROLES, ELEMENTS, &step->peak_elements));

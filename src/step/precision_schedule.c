@@ -1,174 +1,54 @@
-/* Mantissas that grow: products begin in a narrow block floating point and end in that of `precision`, either by shares of
- * the steps and of the layers, or by FAST's rule (Zhang, McDanel, Kung, HPCA 2022): an operand X stays narrow in layer l of L
- * and step i of I where r(X) = sum |wide - narrow| / |sum narrow| is at most a - b i / I - b l / L. One kernel serves all
- * mantissas by chunks of TN_CHUNK_BITS bits with a sign, a pair of chunks in a pass. */
+/* Operands of products whose format changes with a run: they begin in `precision_schedule.begin` and end in that of
+ * `precision`, from narrow to wide (FAST: Zhang, McDanel, Kung, HPCA 2022) or from wide to narrow, FP32 first. They change
+ * by shares of the steps and of the layers, or from narrow to wide by FAST's rule, where an operand X stays narrow in layer l of
+ * L and step i of I where r(X) = sum |wide - narrow| / |sum narrow| is at most a - b i / I - b l / L.
+ *
+ * One kernel serves both formats. Two block floating points of one group and exponent, whose mantissas are whole chunks of
+ * TN_CHUNK_BITS bits, share multipliers of a chunk and a sign, which take a pair of chunks in a pass. Any others have
+ * multipliers each, beside each other, and common sums (kernel/kernel.h). Arrays are kept in the wider of both. */
 #include "model/technique.h"
 #include "step/transformation.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
-/* Products whose operands have formats of their own, by what they are: weights, activations, gradients. Operands are
- * rounded as they enter the kernel. */
-
-static bool product_arithmetic_wanted(const tn_model *model) {
-    const tn_formats *formats = &model->keys.formats;
-    for (int i = 0; i < TN_VALUES; i++)
-        if (!tn_number_format_same(&formats->operand[i], &formats->accumulate)) return true;
-    return formats->accumulate.kind == TN_BLOCK_FLOATING;
-}
-
-static tn_status product_arithmetic_apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
-    const tn_formats *formats = &b->model->keys.formats;
-    tn_arithmetic *chosen[TN_VALUES][TN_VALUES] = {{NULL}};
-    TN_TRY(tn_builder_values(b, earlier, operations));
-    b->formatted = true;
-    for (uint32_t i = 0; i < operations; i++) {
-        tn_operation operation = earlier[i];
-        if (operation.kind == TN_OP_PRODUCT) {
-            uint32_t left = b->step->array[operation.reads[0]].value,
-                     right = b->step->array[operation.reads[1]].value;
-            tn_arithmetic **arithmetic = &chosen[left][right];
-            if (!*arithmetic) {
-                TN_TRY(TN_NEW(b->arena, 1, arithmetic, b->error));
-                **arithmetic = (tn_arithmetic){.left = formats->operand[left],
-                                               .right = formats->operand[right],
-                                               .sum = formats->accumulate};
-            }
-            operation.arithmetic = *arithmetic;
-        }
-        TN_TRY(tn_builder_keep(b, &operation));
-    }
-    return TN_OK;
-}
-
-const tn_transformation tn_product_arithmetic = {
-    .name = "product-arithmetic",
-    .keys = "precision.weights, .activations, .gradients, .products",
-    .source = "Zhang, McDanel, Kung, FAST, HPCA 2022",
-    .needs = "operators of the formats, or integer operators, on the device",
-    .changes =
-        "multipliers and adders of matmul kernels, and so their cycles, resources and energy; bits of arrays "
-        "that products alone read",
-    .wanted = product_arithmetic_wanted,
-    .apply = product_arithmetic_apply,
-};
-
-/* Outlier-victim pairs: operands of few bits where an outlier takes the bits of its neighbour, which becomes zero, so that
- * every value has one width and no index is needed. Guo et al., OliVe, ISCA 2023. Products are integer ones of that
- * width; the decoder in front of a multiplier gives an exponent of two bits, by which its product is shifted. */
-
-static bool outlier_pairs_wanted(const tn_model *model) {
-    return model->keys.outliers > 0 || model->keys.outlier_scale == TN_OUTLIER_SCALE_MSE;
-}
-
-static tn_status outlier_pairs_apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
-    tn_arithmetic *pairs;
-    tn_formats *formats;
-    char name[TN_NUMBER_FORMAT_NAME];
-    if (b->model->keys.outliers == 0)
-        return tn_fail(b->error, TN_INPUT,
-                       "\"outlier_scale\" is mse without \"outliers\"; set these to 2 to 8 bits");
-    if (b->model->keys.outliers == 1)
-        return tn_fail(b->error, TN_INPUT, "\"outliers\" is 1 bit; it must be 0, or 2 to 8");
-    tn_number_format pair;
-    snprintf(name, sizeof name, "olive%" PRIu64 "%s", b->model->keys.outliers,
-             b->model->keys.outlier_scale == TN_OUTLIER_SCALE_MSE ? ",mse" : "");
-    TN_TRY(tn_number_format_read(name, &pair, b->error));
-    TN_TRY(TN_NEW(b->arena, 1, &pairs, b->error));
-    TN_TRY(TN_NEW(b->arena, 1, &formats, b->error));
-    *pairs = (tn_arithmetic){.left = pair, .right = pair, .sum = b->model->keys.formats.accumulate};
-    *formats = b->model->keys.formats;
-    for (int i = 0; i < TN_VALUES; i++) formats->operand[i] = pair;
-    b->step->formats = formats;
-    b->formatted = true;
-    for (uint32_t i = 0; i < operations; i++) {
-        tn_operation o = earlier[i];
-        if (o.kind == TN_OP_PRODUCT) o.arithmetic = pairs;
-        TN_TRY(tn_builder_keep(b, &o));
-    }
-    return TN_OK;
-}
-
-static const char *const outlier_pairs_excluded[] = {"product-arithmetic", NULL};
-
-const tn_transformation tn_outlier_pairs = {
-    .name = "outlier-pairs",
-    .keys = "outliers, outlier_scale",
-    .source = "Guo et al., OliVe, ISCA 2023",
-    .needs = "phase: inference",
-    .changes =
-        "multipliers and adders of matmul kernels; bits of parameters and of arrays that products alone read",
-    .excludes = outlier_pairs_excluded,
-    .inference_only = true,
-    .wanted = outlier_pairs_wanted,
-    .apply = outlier_pairs_apply,
-};
-
-/* Skipping zeros: a multiplier takes operands of several steps ahead in place of zeros, of the operand that has more of
- * them: activations forward, gradients in input gradients, either in weight gradients. Mahmoud et al., TensorDash,
- * MICRO 2020. Cycles of products fall, nothing else. */
-
-static bool zero_skipping_wanted(const tn_model *model) {
-    return model->keys.sparsity.activations > 0 || model->keys.sparsity.gradients > 0;
-}
-
-static double share_of(const tn_model_sparsity *sparsity, uint32_t value) {
-    return value == TN_VALUE_GRADIENT     ? sparsity->gradients
-           : value == TN_VALUE_ACTIVATION ? sparsity->activations
-                                          : 0;
-}
-
-static tn_status zero_skipping_apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
-    const tn_model_sparsity *sparsity = &b->model->keys.sparsity;
-    TN_TRY(tn_builder_values(b, earlier, operations));
-    for (uint32_t i = 0; i < operations; i++) {
-        tn_operation o = earlier[i];
-        if (o.kind == TN_OP_PRODUCT) {
-            double left = share_of(sparsity, b->step->array[o.reads[0]].value),
-                   right = share_of(sparsity, b->step->array[o.reads[1]].value);
-            o.cycle_ratio = 1 / tn_zero_skipping_speedup(sparsity->depth, left > right ? left : right,
-                                                         sparsity->efficiency);
-        }
-        TN_TRY(tn_builder_keep(b, &o));
-    }
-    return TN_OK;
-}
-
-const tn_transformation tn_zero_skipping = {
-    .name = "zero-skipping",
-    .keys = "sparsity.activations, sparsity.gradients, sparsity.depth",
-    .source = "Mahmoud et al., TensorDash, MICRO 2020",
-    .needs = "shares of zeros, which `tenfold train` measures",
-    .changes = "cycles of products, by the zeros of the operand that has more of them",
-    .wanted = zero_skipping_wanted,
-    .apply = zero_skipping_apply,
-};
-
 static bool wanted(const tn_model *model) {
-    return model->keys.schedule.narrow_at.line > 0;
+    return model->keys.schedule.schedule_at.line > 0;
 }
 
-static tn_status refuse(const tn_builder *b, const char *what) {
-    return tn_fail_at(
-        b->error, TN_INPUT, b->model->keys.schedule.narrow_at,
-        "precision_schedule %s; it grows from one block floating point to another, such as bfp16,8,2 to a "
-        "precision.products of bfp16,8,4",
-        what);
+static bool is_chunked(const tn_number_format *format) {
+    return format->kind == TN_BLOCK_FLOATING && format->mantissa_bits % TN_CHUNK_BITS == 0;
 }
 
-static tn_status check(const tn_builder *b) {
-    const tn_number_format *narrow = &b->model->keys.schedule.narrow;
-    if (narrow->kind != TN_BLOCK_FLOATING) return refuse(b, "begins with a format that is none");
+/* Whether all operands begin and end in chunks of one group and exponent. */
+static bool shares_chunks(const tn_builder *b) {
+    const tn_number_format *begin = &b->model->keys.schedule.begin;
     for (int i = 0; i < TN_VALUES; i++) {
-        const tn_number_format *wide = &b->model->keys.formats.operand[i];
-        if (wide->kind != TN_BLOCK_FLOATING || wide->group != narrow->group ||
-            wide->exponent_bits != narrow->exponent_bits)
-            return refuse(b, "ends in operands of other groups or exponents");
-        if (wide->mantissa_bits % TN_CHUNK_BITS || narrow->mantissa_bits % TN_CHUNK_BITS)
-            return refuse(b, "has mantissas of an odd number of bits, which chunks of 2 bits can't hold");
-        if (wide->mantissa_bits <= narrow->mantissa_bits) return refuse(b, "begins no narrower than it ends");
+        const tn_number_format *end = &b->model->keys.formats.operand[i];
+        if (!is_chunked(begin) || !is_chunked(end) || end->group != begin->group ||
+            end->exponent_bits != begin->exponent_bits)
+            return false;
     }
+    return true;
+}
+
+static tn_status check(const tn_builder *b, bool chunked) {
+    const tn_precision_schedule *schedule = &b->model->keys.schedule;
+    bool changes = false, grows = true;
+    for (int i = 0; i < TN_VALUES; i++) {
+        const tn_number_format *end = &b->model->keys.formats.operand[i];
+        if (end->kind == TN_OUTLIER_PAIRS || schedule->begin.kind == TN_OUTLIER_PAIRS)
+            return tn_fail_at(
+                b->error, TN_INPUT, schedule->begin_at,
+                "precision_schedule is of outlier-victim pairs, which have one format throughout");
+        changes |= !tn_number_format_same(&schedule->begin, end);
+        grows &= tn_number_format_bits(&schedule->begin) < tn_number_format_bits(end);
+    }
+    if (!changes)
+        return tn_fail_at(b->error, TN_INPUT, schedule->begin_at,
+                          "precision_schedule begins with the format that it ends in, that of precision");
+    if (schedule->a > 0 && !(chunked && grows))
+        return tn_fail_at(
+            b->error, TN_INPUT, schedule->begin_at,
+            "precision_schedule.a is FAST's rule, by which mantissas of whole chunks of 2 bits grow, of one "
+            "group and exponent, such as from bfp16,8,2 to a precision.products of bfp16,8,4");
     return TN_OK;
 }
 
@@ -176,32 +56,63 @@ static double chunks(const tn_number_format *format) {
     return (double)(format->mantissa_bits / TN_CHUNK_BITS);
 }
 
+/* What a kernel of chunks holds whole. */
+static tn_number_format widest(const tn_builder *b) {
+    tn_number_format format = b->model->keys.schedule.begin;
+    for (int i = 0; i < TN_VALUES; i++)
+        if (tn_number_format_bits(&b->model->keys.formats.operand[i]) > tn_number_format_bits(&format))
+            format = b->model->keys.formats.operand[i];
+    return format;
+}
+
 /* Passes of a product, the mean over the run. */
-static double passes_of(const tn_builder *b, const tn_operation *o) {
+static double passes_of(const tn_builder *b, const tn_operation *o, const tn_arithmetic *arithmetic) {
     const tn_precision_schedule *schedule = &b->model->keys.schedule;
-    double narrow = chunks(&schedule->narrow), left = chunks(&o->arithmetic->left),
-           right = chunks(&o->arithmetic->right);
+    double begin = chunks(&schedule->begin), left = chunks(&arithmetic->left),
+           right = chunks(&arithmetic->right);
     double layer = (double)(o->layer + 1) / (double)b->model->layers;
     if (schedule->a > 0)
-        return (schedule->wide_share * left + (1 - schedule->wide_share) * narrow) *
-               (schedule->wide_share * right + (1 - schedule->wide_share) * narrow);
+        return (schedule->wide_share * left + (1 - schedule->wide_share) * begin) *
+               (schedule->wide_share * right + (1 - schedule->wide_share) * begin);
     double share = layer <= schedule->layers ? schedule->steps : 0;
-    return share * narrow * narrow + (1 - share) * left * right;
+    return share * begin * begin + (1 - share) * left * right;
+}
+
+/* Arrays that products alone read are kept as the wider format takes them. */
+static tn_status keep_wider(tn_builder *b) {
+    const tn_number_format *begin = &b->model->keys.schedule.begin;
+    tn_formats *formats;
+    TN_TRY(TN_NEW(b->arena, 1, &formats, b->error));
+    *formats = *b->step->formats;
+    for (int i = 0; i < TN_VALUES; i++)
+        if (tn_number_format_bits(begin) > tn_number_format_bits(&formats->operand[i]))
+            formats->operand[i] = *begin;
+    b->step->formats = formats;
+    return TN_OK;
 }
 
 static tn_status apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
-    TN_TRY(check(b));
+    const bool chunked = shares_chunks(b);
+    const tn_arithmetic plain = tn_arithmetic_of(&b->model->keys.formats.accumulate);
+    TN_TRY(check(b, chunked));
+    TN_TRY(keep_wider(b));
+    b->formatted = true;
     b->step->schedule = &b->model->keys.schedule;
     for (uint32_t i = 0; i < operations; i++) {
         tn_operation o = earlier[i];
-        if (o.kind == TN_OP_PRODUCT && o.arithmetic) {
-            tn_arithmetic *chunked;
-            double passes = passes_of(b, &o);
-            TN_TRY(TN_NEW(b->arena, 1, &chunked, b->error));
-            *chunked = *o.arithmetic;
-            chunked->chunk_bits = TN_CHUNK_BITS;
-            o.arithmetic = chunked;
-            o.cycle_ratio = passes * (o.cycle_ratio > 0 ? o.cycle_ratio : 1);
+        if (o.kind == TN_OP_PRODUCT) {
+            tn_arithmetic *both;
+            TN_TRY(TN_NEW(b->arena, 1, &both, b->error));
+            *both = o.arithmetic ? *o.arithmetic : plain;
+            if (chunked) {
+                both->chunk_bits = TN_CHUNK_BITS;
+                both->begin = widest(b);
+                o.cycle_ratio = passes_of(b, &o, both) * (o.cycle_ratio > 0 ? o.cycle_ratio : 1);
+            } else {
+                both->begin = b->model->keys.schedule.begin;
+                both->begins = 1;
+            }
+            o.arithmetic = both;
         }
         TN_TRY(tn_builder_keep(b, &o));
     }
@@ -214,9 +125,10 @@ const tn_transformation tn_growing_precision = {
     .name = "growing-precision",
     .keys = "precision_schedule",
     .source = "Zhang, McDanel, Kung, FAST, HPCA 2022",
-    .needs = "operands in block floating point of one group and exponent, with whole chunks of mantissa",
-    .changes =
-        "matmul kernels multiply chunks of 2 bits; cycles of products by their passes, the mean over the run",
+    .needs = "operators of both formats on the device",
+    .changes = "matmul kernels serve two formats, in chunks of 2 bits (cycles of products by their passes, "
+               "the mean over the "
+               "run) or with multipliers of both",
     .excludes = excluded,
     .wanted = wanted,
     .apply = apply,

@@ -1,4 +1,5 @@
-/* Predicted gradients: after every `true` steps, `per` steps have no backward pass; a small predictor of each parameter
+/* Predicted gradients: after every `true` steps, `per` steps have no backward pass, fewer as the run goes on where `per` is a
+ * list (4, 3, 2, 1 in the publication); a small predictor of each parameter
  * gives its gradient instead, from what the layer gave, and is trained in the true steps on the true gradient. Janfaza et
  * al., ADA-GP, MICRO 2023.
  *
@@ -17,10 +18,14 @@
 #include "step/recompute.h"
 #include "step/transformation.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Rows of a parameter: as many as leave each so many features to be predicted from, of which one alone says little. */
 enum { ROWS_MOST = 32, INPUTS_LEAST = 8 };
+
+/* Shares of the steps as whole numbers of this, where the cycle changes in a run. */
+static const uint64_t PARTS = 1000000;
 
 typedef struct predicting {
     tn_builder *b;
@@ -36,7 +41,7 @@ typedef struct predicting {
 } predicting;
 
 static bool wanted(const tn_model *model) {
-    return model->keys.predicted_gradients.period > 0;
+    return tn_predicted_share(&model->keys.predicted_gradients) > 0;
 }
 
 static bool is_predicted(const predicting *p, const tn_operation *o) {
@@ -56,8 +61,12 @@ static tn_status keep(predicting *p, const tn_operation *operation, in_steps ste
     if ((steps == IN_TRUE && sort == TN_SORT_PREDICTED) || (steps == IN_PREDICTED && sort == TN_SORT_TRUE))
         return TN_OK;
     if (steps != IN_ALL && sort == TN_SORT_MEAN) {
-        o.times = steps == IN_TRUE ? predicted->truly : predicted->period;
-        o.of_times = predicted->truly + predicted->period;
+        const bool alone = predicted->per.count == 1;
+        const uint64_t per = alone ? predicted->per.item[0]
+                                   : (uint64_t)llround(tn_predicted_share(predicted) * (double)PARTS),
+                       all = alone ? per + predicted->truly : PARTS;
+        o.times = steps == IN_TRUE ? all - per : per;
+        o.of_times = all;
     }
     return tn_builder_keep(p->b, &o);
 }

@@ -1,9 +1,11 @@
-/* Token and head pruning: of the tokens that enter the first attention a share stays, and those that are gone are gone for
- * every later layer; of the heads of each attention a share stays. Wang et al., SpAtten, HPCA 2021.
+/* Token and head pruning: the first attention is of all tokens and heads; of the tokens a share stays for every later layer,
+ * those that it attended to most, and of the heads a share for every later attention, those that gave most. Wang, Zhang, Han,
+ * SpAtten, HPCA 2021. With one share for all layers what is chosen once stays chosen, as what is pruned does not return.
  *
- * Behind the first attention the list is that of the model with so many tokens less; look-ups before it take the rows
- * that stay out of what was made of all tokens. Products of attention see the heads that stay side by side, and a look-up
- * behind them puts what they give into its place, with zeros for the others. Whoever executes the list chooses them.
+ * Behind the first attention the list is that of the model with so many tokens less; look-ups take the rows that stay out of
+ * what was made of all tokens. Products of attention see the heads that stay side by side, and a look-up behind them puts what
+ * they give into its place, with zeros for the others. Importances are summed, and the greatest found, by operations of their
+ * own, whose comparisons are the mean of quick selection.
  */
 #include "base/checked.h"
 #include "model/technique.h"
@@ -139,7 +141,7 @@ static tn_status array_at_exit(exits *x, uint32_t array, uint32_t exit, uint32_t
 static tn_status keep(exits *x, const tn_operation *operation, uint32_t exit) {
     tn_operation o = *operation;
     if (x->b->sort == TN_SORT_MEAN && x->reach[exit] < PARTS) {
-        o.times = x->reach[exit];
+        o.times = o.times > 0 ? o.times * x->reach[exit] / o.of_times : x->reach[exit];
         o.of_times = PARTS;
         if (o.times == 0) return TN_OK;
     }
@@ -196,6 +198,10 @@ static tn_status early_exit_apply(tn_builder *b, const tn_operation *earlier, ui
         for (uint32_t i = 0; i < operations; i++) TN_TRY(tn_builder_keep(b, &earlier[i]));
         return TN_OK;
     }
+    if (b->step->decoding)
+        return tn_fail_at(b->error, TN_INPUT, b->model->keys.exit_at,
+                          "\"exit\" would leave later blocks without keys and values of the token, which "
+                          "phase: decode reads for the next; leave it out");
     exits x = {.b = b, .earlier = earlier, .operations = operations, .arrays = b->step->arrays};
     TN_TRY(find_shares(&x));
     TN_TRY(find_stages(&x));
@@ -226,10 +232,11 @@ const tn_transformation tn_early_exit = {
 
 typedef struct pruning {
     tn_builder *b;
-    tn_step shorter;    /* of the model with the tokens that stay */
-    uint32_t first;     /* attention */
-    uint64_t tokens;    /* of an example that stay */
-    uint32_t *array_of; /* [arrays of shorter] in the list that is written, or TN_NONE */
+    tn_step shorter;                      /* of the model with the tokens that stay */
+    uint32_t first;                       /* layer behind the first attention */
+    uint64_t tokens;                      /* of an example that stay */
+    uint32_t chosen_tokens, chosen_heads; /* arrays of their places; TN_NONE: all stay */
+    uint32_t *array_of;                   /* [arrays of shorter] in the list that is written, or TN_NONE */
 } pruning;
 
 static bool wanted(const tn_model *model) {
@@ -245,23 +252,24 @@ static tn_status add_gather(pruning *p, uint32_t layer, uint32_t begin, uint32_t
     tn_gather *made;
     TN_TRY(TN_NEW(p->b->arena, 1, &made, p->b->error));
     *made = *how;
-    return tn_builder_keep(p->b, &(tn_operation){.kind = TN_OP_LOOKUP,
-                                                 .phase = TN_FORWARD,
-                                                 .layer = layer,
-                                                 .gather = made,
-                                                 .batch = 1,
-                                                 .rows = rows,
-                                                 .reduction = 1,
-                                                 .columns = columns,
-                                                 .read_count = 1,
-                                                 .reads = {begin},
-                                                 .write_count = 1,
-                                                 .writes = {end}});
+    return tn_builder_keep(
+        p->b, &(tn_operation){.kind = TN_OP_LOOKUP,
+                              .phase = TN_FORWARD,
+                              .layer = layer,
+                              .gather = made,
+                              .batch = 1,
+                              .rows = rows,
+                              .reduction = 1,
+                              .columns = columns,
+                              .read_count = 2,
+                              .reads = {begin, how->heads > 1 ? p->chosen_heads : p->chosen_tokens},
+                              .write_count = 1,
+                              .writes = {end}});
 }
 
-/* What a later layer reads: of shorter's own layers their arrays, of those before the first attention the rows that
+/* What a later layer reads: of shorter's own layers their arrays, of those up to the first attention the rows that
  * stay. The look-up stands before the layer that asks first. */
-static tn_status array_for(pruning *p, uint32_t array, uint32_t layer, bool chooses, uint32_t *found) {
+static tn_status array_for(pruning *p, uint32_t array, uint32_t layer, uint32_t *found) {
     tn_builder *b = p->b;
     const tn_array *this_array = &p->shorter.array[array];
     *found = p->array_of[array];
@@ -273,11 +281,61 @@ static tn_status array_for(pruning *p, uint32_t array, uint32_t layer, bool choo
         p->array_of[array] = start;
         return TN_OK;
     }
-    const tn_gather how = {giver->sequence, p->tokens, 1, 1, chooses, false};
+    const tn_gather how = {giver->sequence, p->tokens, 1, 1, false};
     b->layer_index = this_array->layer;
     TN_TRY(tn_builder_array(b, TN_PART_KEPT, 0, TN_ARRAY_ACTIVATION, this_array->elements, found));
     p->array_of[array] = *found;
     return add_gather(p, layer, start, *found, b->model->keys.batch * p->tokens, giver->width, &how);
+}
+
+/* Passes of a quick selection of `stay` of `count`, and of the filter behind it, in parts of PARTS. */
+static uint64_t passes_of(uint64_t count, uint64_t stay) {
+    return (uint64_t)llround((double)PARTS * (1 + tn_quick_select_comparisons(count, stay) / (double)count));
+}
+
+/* Of the `count` tokens or heads of an example those `stay` that the attention makes important: of rows x columns of what
+ * it made. */
+static tn_status choose(pruning *p, uint32_t layer, uint32_t array, uint64_t rows, uint64_t columns,
+                        uint64_t count, uint64_t stay, uint32_t number, uint32_t *chosen) {
+    tn_builder *b = p->b;
+    const uint64_t examples = b->model->keys.batch;
+    uint32_t importance;
+    b->layer_index = layer;
+    TN_TRY(tn_builder_matrix(b, TN_PART_IMPORTANCE, TN_ARRAY_ACTIVATION, examples, count, &importance));
+    TN_TRY(tn_builder_matrix(b, TN_PART_CHOSEN, TN_ARRAY_ACTIVATION, examples, stay, chosen));
+    b->step->array[importance].number = b->step->array[*chosen].number = number;
+    TN_TRY(tn_builder_add(b, &(tn_operation){.kind = TN_OP_IMPORTANCE,
+                                             .phase = TN_FORWARD,
+                                             .rows = rows,
+                                             .columns = columns,
+                                             .read_count = 1,
+                                             .reads = {array},
+                                             .write_count = 1,
+                                             .writes = {importance}}));
+    return tn_builder_add(b, &(tn_operation){.kind = TN_OP_TOP,
+                                             .phase = TN_FORWARD,
+                                             .rows = examples,
+                                             .columns = count,
+                                             .times = passes_of(count, stay),
+                                             .of_times = PARTS,
+                                             .read_count = 1,
+                                             .reads = {importance},
+                                             .write_count = 1,
+                                             .writes = {*chosen}});
+}
+
+/* By what the first attention, `index`, made: its probabilities and what it gives. */
+static tn_status choose_all(pruning *p, uint32_t index, uint32_t scores) {
+    const tn_builder *b = p->b;
+    const tn_layer *layer = &b->model->layer[index], *keys = &b->model->layer[layer->input[1]];
+    const uint64_t heads = tn_kept_of(layer->heads, b->model->keys.pruning.heads),
+                   queries = b->step->array[scores].elements / keys->sequence;
+    if (p->tokens < keys->sequence)
+        TN_TRY(choose(p, index, scores, queries, keys->sequence, keys->sequence, p->tokens, 1,
+                      &p->chosen_tokens));
+    if (heads == layer->heads) return TN_OK;
+    return choose(p, index, b->step->layer[index].output, layer->tokens, layer->width, layer->heads, heads, 2,
+                  &p->chosen_heads);
 }
 
 static tn_status copy_arrays(pruning *p) {
@@ -304,14 +362,13 @@ static tn_status copy_arrays(pruning *p) {
 }
 
 /* The heads that stay of query, key or value, side by side. */
-static tn_status gather_heads(pruning *p, const tn_operation *o, uint32_t side, bool chooses,
-                              uint32_t *array) {
+static tn_status gather_heads(pruning *p, const tn_operation *o, uint32_t side, uint32_t *array) {
     tn_builder *b = p->b;
     const tn_layer *layer = &b->model->layer[o->layer];
     uint64_t stay = tn_kept_of(layer->heads, b->model->keys.pruning.heads),
              elements = b->step->array[*array].elements;
     uint64_t columns = b->model->layer[layer->input[side]].width, rows = elements / columns;
-    const tn_gather how = {rows, rows, layer->heads, stay, chooses, false};
+    const tn_gather how = {rows, rows, layer->heads, stay, false};
     uint32_t start = *array;
     b->layer_index = o->layer;
     TN_TRY(tn_builder_array(b, TN_PART_KEPT_HEADS, side + 1, TN_ARRAY_ACTIVATION,
@@ -332,15 +389,15 @@ static tn_status keep_heads(pruning *p, tn_operation *o, uint32_t values) {
     }
     o->batch = examples * stay;
     if (b->step->array[o->writes[0]].part == TN_PART_SCORES) {
-        TN_TRY(gather_heads(p, o, QUERY, false, &o->reads[0]));
-        TN_TRY(gather_heads(p, o, KEY, false, &o->reads[1]));
+        TN_TRY(gather_heads(p, o, QUERY, &o->reads[0]));
+        TN_TRY(gather_heads(p, o, KEY, &o->reads[1]));
         tn_array *scores = &b->step->array[o->writes[0]];
         scores->elements = scores->elements / layer->heads * stay;
         return tn_builder_keep(b, o);
     }
     uint32_t whole = o->writes[0], mixed;
     uint64_t elements = b->step->array[whole].elements, rows = elements / layer->width;
-    const tn_gather back = {rows, rows, layer->heads, stay, false, true};
+    const tn_gather back = {rows, rows, layer->heads, stay, true};
     o->reads[1] = values;
     b->layer_index = o->layer;
     TN_TRY(
@@ -359,14 +416,12 @@ static tn_status prune(pruning *p) {
         if (o.layer < p->first) continue;
         bool opens = is_attention(layer) && o.layer != last;
         last = o.layer;
-        if (opens) { /* values first: by them tokens and heads are chosen */
-            uint32_t value = p->shorter.layer[layer->input[2]].output;
-            TN_TRY(array_for(p, value, o.layer, o.layer == p->first, &values));
+        if (opens) {
+            TN_TRY(array_for(p, p->shorter.layer[layer->input[2]].output, o.layer, &values));
             if (tn_kept_of(layer->heads, b->model->keys.pruning.heads) < layer->heads)
-                TN_TRY(gather_heads(p, &o, 2, true, &values));
+                TN_TRY(gather_heads(p, &o, 2, &values));
         }
-        for (uint32_t k = 0; k < o.read_count; k++)
-            TN_TRY(array_for(p, o.reads[k], o.layer, false, &o.reads[k]));
+        for (uint32_t k = 0; k < o.read_count; k++) TN_TRY(array_for(p, o.reads[k], o.layer, &o.reads[k]));
         for (uint32_t k = 0; k < o.write_count; k++) o.writes[k] = p->array_of[o.writes[k]];
         TN_TRY(is_attention(layer) ? keep_heads(p, &o, values) : tn_builder_keep(b, &o));
     }
@@ -395,17 +450,37 @@ static tn_status refuse_places(const tn_builder *b) {
     return TN_OK;
 }
 
+/* Its heads must be those that the choice is of. */
+static tn_status refuse_other_heads(const tn_builder *b, uint32_t index) {
+    const uint64_t heads = b->model->layer[index].heads;
+    for (uint32_t i = index; i < b->model->layers && b->model->keys.pruning.heads < 1; i++)
+        if (is_attention(&b->model->layer[i]) && b->model->layer[i].heads != heads)
+            return tn_fail_at(b->error, TN_INPUT, b->model->layer[i].position,
+                              "pruning.heads chooses by the %" PRIu64
+                              " heads of layer %.100s; layer %.100s has %" PRIu64 ", leave pruning.heads out",
+                              heads, b->model->layer[index].name, b->model->layer[i].name,
+                              b->model->layer[i].heads);
+    return TN_OK;
+}
+
 static tn_status apply(tn_builder *b, const tn_operation *earlier, uint32_t operations) {
-    pruning p = {.b = b};
+    pruning p = {.b = b, .chosen_tokens = TN_NONE, .chosen_heads = TN_NONE};
     const tn_model *model = b->model;
     tn_model *shorter;
+    uint32_t attention = 0, scores = TN_NONE;
     enum { INFERENCE_ALONE = 1 }; /* the first of the table */
     TN_TRY(refuse_places(b));
-    while (p.first < model->layers && !is_attention(&model->layer[p.first])) p.first++;
-    for (uint32_t i = 0; i < operations; i++)
-        if (earlier[i].layer < p.first) TN_TRY(tn_builder_keep(b, &earlier[i]));
-    if (p.first == model->layers) return TN_OK;
+    while (attention < model->layers && !is_attention(&model->layer[attention])) attention++;
+    p.first = attention + 1;
+    for (uint32_t i = 0; i < operations; i++) {
+        if (earlier[i].layer >= p.first) continue;
+        if (earlier[i].layer == attention && earlier[i].kind == TN_OP_SOFTMAX) scores = earlier[i].writes[0];
+        TN_TRY(tn_builder_keep(b, &earlier[i]));
+    }
+    if (scores == TN_NONE) return TN_OK;
+    TN_TRY(refuse_other_heads(b, attention));
     p.tokens = tn_kept_of(model->keys.sequence, model->keys.pruning.tokens);
+    TN_TRY(choose_all(&p, attention, scores));
     TN_TRY(tn_model_resize(model, model->keys.batch, p.tokens, b->arena, &shorter, b->error));
     TN_TRY(tn_step_build_part(shorter, b->cache, INFERENCE_ALONE, b->arena, &p.shorter, b->error));
     TN_TRY(copy_arrays(&p));
@@ -418,9 +493,9 @@ const tn_transformation tn_pruning = {
     .keys = "pruning.tokens, pruning.heads",
     .source = "Wang, Zhang, Han, SpAtten, HPCA 2021",
     .needs = "phase: inference",
-    .changes = "tokens of all that stands behind the first attention, heads of attention's products; "
-               "look-ups of what "
-               "stays",
+    .changes =
+        "tokens of all that stands behind the first attention, heads of later attentions' products; sums "
+        "and a selection of the greatest, look-ups of what stays",
     .inference_only = true,
     .wanted = wanted,
     .apply = apply,

@@ -216,6 +216,8 @@ static tn_status add_backward(tn_builder *b) {
     for (uint32_t i = b->model->layers; i-- > 0;) {
         b->layer_index = i;
         const tn_layer *layer = tn_builder_layer(b);
+        /* Of a step that decodes what the losses read is wanted, and no gradient. */
+        if (b->step->decoding && layer->kind->family != TN_LAYER_LOSS) continue;
         if (layer->learns) TN_TRY(tn_fail_placed(b->error, layer->kind->backward(b), layer->position));
     }
     return TN_OK;
@@ -245,9 +247,13 @@ static tn_status build_step(const tn_model *model, tn_program_cache *cache, uint
         .name = model->keys.name,
         .formats = &model->keys.formats,
         .inference = tn_model_is_inference(model),
+        .decoding = tn_model_is_decoding(model),
         .least_V = model->keys.dvfs.least_V,
         .retention_us = model->keys.memory.kind == TN_CELL_EDRAM ? model->keys.memory.retention_us : 0,
         .refresh_pJ = model->keys.memory.refresh_pj,
+        .retention_given =
+            model->keys.memory.kind == TN_CELL_EDRAM && model->keys.memory.retention_at.line != 0,
+        .refresh_given = model->keys.memory.kind == TN_CELL_EDRAM && model->keys.memory.refresh_at.line != 0,
         .optimizer = (tn_optimizer)model->keys.optimizer,
         .batch = model->keys.batch,
         .sequence = model->keys.sequence,

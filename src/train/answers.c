@@ -5,11 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Sum of the squares of `count` elements. */
-static double square_sum(const tn_kernels *k, const char *values, uint64_t first, uint64_t count) {
-    return k->square_sum(values + first * k->bytes, count);
-}
-
 /* place[0..stay - 1] = the places of the greatest of weight[0..count - 1], ascending; of equals the first. */
 static void choose_greatest(double *weight, uint64_t count, uint64_t stay, uint32_t *place) {
     uint64_t chosen = 0;
@@ -21,30 +16,44 @@ static void choose_greatest(double *weight, uint64_t count, uint64_t stay, uint3
     }
 }
 
-/* Padding stays only where nothing else is left. */
-static void choose_tokens(tn_step_run *r, const tn_gather *how, uint64_t width, const char *values,
-                          uint64_t example) {
+/* Of real tokens alone. The sums of probabilities begin with the queries of the first head. */
+void tn_run_importance(tn_step_run *r, const tn_operation *o) {
     const tn_kernels *k = r->t->kernels;
-    double *weight = r->t->weight_of;
-    for (uint64_t i = 0; i < how->from_tokens; i++) {
-        weight[i] = square_sum(k, values, (example * how->from_tokens + i) * width, width);
-        if (i == 0) weight[i] = INFINITY;
-        if (i >= r->t->batch.length[example]) weight[i] = -1;
+    const tn_step *step = &r->sized->lowered.step;
+    const bool of_tokens = step->array[o->reads[0]].part == TN_PART_SCORES;
+    const char *values = tn_array_values(r, o->reads[0]);
+    char *sums = tn_array_values(r, o->writes[0]);
+    const uint64_t examples = r->sized->batch, rows = o->rows / examples,
+                   count = step->array[o->writes[0]].elements / examples, part = o->columns / count;
+    double *weight = r->t->weight_of, *row = weight + count;
+    for (uint64_t e = 0; e < examples; e++) {
+        for (uint64_t i = 0; i < count; i++) weight[i] = 0;
+        for (uint64_t i = 0; i < rows; i++) {
+            if (i % r->sized->tokens >= r->t->batch.length[e]) continue;
+            k->to_double(values + (e * rows + i) * o->columns * k->bytes, row, o->columns);
+            for (uint64_t c = 0; c < o->columns; c++) weight[of_tokens ? c : c / part] += fabs(row[c]);
+        }
+        k->from_double(weight, sums + e * count * k->bytes, count);
     }
-    choose_greatest(weight, how->from_tokens, how->tokens, r->t->kept_token + example * how->tokens);
 }
 
-static void choose_heads(tn_step_run *r, const tn_gather *how, uint64_t rows, uint64_t width,
-                         const char *values, uint64_t example) {
+/* Of tokens the first stays, and padding only where nothing else is left. */
+void tn_run_top(tn_step_run *r, const tn_operation *o) {
     const tn_kernels *k = r->t->kernels;
-    uint64_t part = width / how->heads;
+    const tn_step *step = &r->sized->lowered.step;
+    const uint64_t stay = step->array[o->writes[0]].elements / r->sized->batch;
+    const bool of_tokens = step->array[o->writes[0]].number == 1;
     double *weight = r->t->weight_of;
-    for (uint64_t h = 0; h < how->heads; h++) {
-        weight[h] = 0;
-        for (uint64_t i = 0; i < rows; i++)
-            weight[h] += square_sum(k, values, (example * rows + i) * width + h * part, part);
+    for (uint64_t e = 0; e < r->sized->batch; e++) {
+        uint32_t *place = (of_tokens ? r->t->kept_token : r->t->kept_head) + e * stay;
+        k->to_double((const char *)tn_array_values(r, o->reads[0]) + e * o->columns * k->bytes, weight,
+                     o->columns);
+        for (uint64_t i = 0; of_tokens && i < o->columns; i++)
+            if (i == 0 || i >= r->t->batch.length[e]) weight[i] = i == 0 ? INFINITY : -1;
+        choose_greatest(weight, o->columns, stay, place);
+        for (uint64_t i = 0; i < stay; i++) weight[i] = place[i];
+        k->from_double(weight, (char *)tn_array_values(r, o->writes[0]) + e * stay * k->bytes, stay);
     }
-    choose_greatest(weight, how->heads, how->kept_heads, r->t->kept_head + example * how->kept_heads);
 }
 
 void tn_run_gather(tn_step_run *r, const tn_operation *o) {
@@ -59,8 +68,6 @@ void tn_run_gather(tn_step_run *r, const tn_operation *o) {
     size_t part = width / parts * r->t->kernels->bytes, row = o->columns * r->t->kernels->bytes;
     if (how->spreads) memset(target, 0, o->rows * row);
     for (uint64_t e = 0; e < examples; e++) {
-        if (how->chooses && tokens) choose_tokens(r, how, width, origin, e);
-        if (how->chooses && !tokens) choose_heads(r, how, rows, width, origin, e);
         for (uint64_t i = 0; i < rows; i++) {
             uint64_t source =
                 tokens ? e * how->from_tokens + r->t->kept_token[e * how->tokens + i] : e * rows + i;

@@ -4,9 +4,12 @@
 
 #include "train/trainer_state.h"
 
-/* Look-ups that leave out what is pruned (step/pruning.c), executed, and the choice of what stays: the first token of an
- * example, of which a class is read, and those whose values are the longest; the heads whose values are. Internal to the
- * room. */
+/* Look-ups that leave out what is pruned (step/pruning.c), and the choice of what stays, executed: the first token of an
+ * example, of which a class is read, and those that the first attention gave the most probability; the heads that gave the
+ * greatest values. Internal to the room. */
+
+void tn_run_importance(tn_step_run *run, const tn_operation *operation);
+void tn_run_top(tn_step_run *run, const tn_operation *operation);
 
 void tn_run_gather(tn_step_run *run, const tn_operation *operation);
 

@@ -71,29 +71,48 @@ static tn_status initialise_predictors(tn_trainer *t, const tn_train_settings *s
     return TN_OK;
 }
 
+/* The draws that each parameter takes, one behind the other. */
+static tn_status plan_draws(tn_trainer *t, const tn_train_settings *settings, uint64_t *most,
+                            tn_error *error) {
+    uint64_t next = 0;
+    *most = 0;
+    t->initial_seed = settings->seed;
+    for (size_t i = 0; i < t->parameters; i++) {
+        const tn_train_parameter *p = &t->parameter[i];
+        double deviation;
+        TN_TRY(deviation_of(t, settings, p, &deviation, error));
+        t->initial[i] = (tn_initial_draws){.first = next, .amplitude = sqrt(3) * deviation};
+        if (deviation > 0) next += p->elements;
+        if (p->elements > *most) *most = p->elements;
+    }
+    return TN_OK;
+}
+
+void tn_initial_values(const tn_trainer *t, size_t parameter, uint64_t start, uint64_t count,
+                       double *values) {
+    const tn_train_parameter *p = &t->parameter[parameter];
+    const tn_initial_draws *draws = &t->initial[parameter];
+    uint64_t state = tn_splitmix_after(t->initial_seed, draws->first + start);
+    for (uint64_t k = 0; k < count; k++)
+        values[k] = draws->amplitude > 0 ? (2 * tn_splitmix_unit(&state) - 1) * draws->amplitude
+                                         : constant_of(p, start + k);
+}
+
 tn_status tn_initialise(tn_trainer *t, const tn_train_settings *settings, tn_error *error) {
-    uint64_t state = settings->seed, most = 0;
+    uint64_t most;
     double *values;
-    for (size_t i = 0; i < t->parameters; i++)
-        if (t->parameter[i].elements > most) most = t->parameter[i].elements;
+    TN_TRY(plan_draws(t, settings, &most, error));
     TN_TRY(TN_ALLOC(most, &values, error));
-    tn_status status = TN_OK;
-    for (size_t i = 0; status == TN_OK && i < t->parameters; i++) {
-        tn_train_parameter *p = &t->parameter[i];
-        double deviation, amplitude;
-        status = deviation_of(t, settings, p, &deviation, error);
-        if (status != TN_OK) break;
-        amplitude = sqrt(3) * deviation;
-        for (uint64_t k = 0; k < p->elements; k++)
-            values[k] = deviation > 0 ? (2 * tn_splitmix_unit(&state) - 1) * amplitude : constant_of(p, k);
+    for (size_t i = 0; i < t->parameters; i++) {
+        const tn_train_parameter *p = &t->parameter[i];
+        tn_initial_values(t, i, 0, p->elements, values);
         t->kernels->from_double(values, p->values, p->elements);
         if (p->state) memset(p->state, 0, p->state_elements * t->kernels->bytes);
     }
+    tn_free(values);
     t->steps = 0;
     t->selected = false;
     tn_zero_counter_reset(&t->zeros);
     t->rounding.wide = t->rounding.operands = 0;
-    tn_free(values);
-    if (status == TN_OK) status = initialise_predictors(t, settings, error);
-    return status;
+    return initialise_predictors(t, settings, error);
 }

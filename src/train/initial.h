@@ -11,6 +11,12 @@
 #include "train/settings.h"
 #include "train/trainer.h"
 
+/* Sets all parameters, and the trainer to its first step. */
 tn_status tn_initialise(tn_trainer *trainer, const tn_train_settings *settings, tn_error *error);
+
+/* Elements start .. start + count - 1 of a parameter as the last tn_initialise drew them, in any order and as often as wanted:
+ * nothing but the seed is kept of them. */
+void tn_initial_values(const tn_trainer *trainer, size_t parameter, uint64_t start, uint64_t count,
+                       double *values);
 
 #endif

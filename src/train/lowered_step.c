@@ -357,7 +357,7 @@ static void find_heads(lowering *l) {
                       .logits = logits,
                       .rows = l->lowered->step.array[logits].elements / outputs,
                       .outputs = outputs,
-                      .of_example = layer->sequence == 1};
+                      .of_example = layer->sequence == 1 && !l->lowered->step.decoding};
     }
 }
 
@@ -505,14 +505,27 @@ static tn_status plan_rounding(lowering *l) {
         size_t elements = tn_contraction_operand_elements(lowered->instruction[i].contraction);
         if (elements > lowered->rounded_elements) lowered->rounded_elements = elements;
     }
-    for (uint32_t i = 0; i < lowered->step.arrays; i++)
-        if (lowered->step.array[i].live && 2 * lowered->step.array[i].elements > lowered->rounded_elements)
-            lowered->rounded_elements = 2 * lowered->step.array[i].elements;
     if (tn_number_format_same(&lowered->step.formats->accumulate, &tn_fp32)) return TN_OK;
     lowered->kept = &lowered->step.formats->accumulate;
     for (uint32_t i = 0; i < lowered->step.arrays; i++)
         if (lowered->step.array[i].elements > lowered->rounded_elements)
             lowered->rounded_elements = lowered->step.array[i].elements;
+    return TN_OK;
+}
+
+static tn_status find_masks(lowering *l) {
+    tn_lowered_step *lowered = l->lowered;
+    const tn_step *step = &lowered->step;
+    TN_TRY(TN_NEW(l->arena, step->arrays, &lowered->mask_of, l->error));
+    for (uint32_t i = 0; i < step->arrays; i++) {
+        lowered->mask_of[i] = UINT32_MAX;
+        if (step->array[i].live && step->array[i].elements > lowered->selected_elements)
+            lowered->selected_elements = step->array[i].elements;
+    }
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *o = &step->operation[i];
+        if (o->kind == TN_OP_SELECT || o->kind == TN_OP_TRACK) lowered->mask_of[o->writes[0]] = o->writes[1];
+    }
     return TN_OK;
 }
 
@@ -544,6 +557,7 @@ static tn_status lower(lowering *l) {
     find_heads(l);
     for (uint32_t i = 0; i < step->operations; i++) TN_TRY(lower_operation(l, i));
     TN_TRY(plan_rounding(l));
+    TN_TRY(find_masks(l));
     return place_arrays(l);
 }
 

@@ -78,9 +78,11 @@ typedef struct tn_lowered_step {
     size_t pool_bytes, scratch_elements;
     tn_operand_rounding (*rounding)[2]; /* [operations]; NULL: no product is rounded */
     const tn_number_format
-        *kept;               /* what operations make is rounded to it; NULL: no wider than the run's own */
-    size_t rounded_elements; /* of the largest array that is rounded */
-    uint64_t kept_tokens;    /* of an example, behind the first attention; 0: all */
+        *kept;                /* what operations make is rounded to it; NULL: no wider than the run's own */
+    size_t rounded_elements;  /* of the largest array that is rounded */
+    size_t selected_elements; /* of the largest sparse parameter */
+    uint32_t *mask_of;        /* [arrays] of a sparse parameter; UINT32_MAX: none */
+    uint64_t kept_tokens;     /* of an example, behind the first attention; 0: all */
     uint32_t heads;
     tn_head *head;
     uint32_t tables;
@@ -91,7 +93,7 @@ typedef struct tn_lowered_step {
 static inline bool tn_is_rounded(const tn_lowered_step *lowered, const tn_operation *operation) {
     if (!lowered->rounding) return false;
     const tn_operand_rounding *how = lowered->rounding[operation - lowered->step.operation];
-    return how[0].format || how[1].format;
+    return how[0].format || how[1].format || how[0].schedule;
 }
 
 /* Lowers the model's step of a sort (model/model.h); the model must outlive it. A model that takes features from outside is TN_INPUT. */

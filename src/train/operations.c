@@ -10,6 +10,7 @@
 #include "train/experts.h"
 #include "train/selection.h"
 #include "train/trainer_state.h"
+#include "train/windows.h"
 
 #include <math.h>
 #include <string.h>
@@ -66,18 +67,6 @@ static void product(member *m, const tn_instruction *target) {
     tn_contraction_run(target->contraction, &call);
 }
 
-/* A product with a sparse parameter multiplies its live elements alone; that the others give zeros is not used. */
-static void count_live_macs(member *m, const tn_operation *o, uint64_t before) {
-    const tn_step_run *r = m->r;
-    for (uint32_t k = 0; k < o->read_count; k++) {
-        const tn_array *array = &r->sized->lowered.step.array[o->reads[k]];
-        if (!array->live || array->role != TN_ARRAY_PARAMETER) continue;
-        uint64_t each = (m->macs - before) / array->elements;
-        m->macs = before + each * tn_count_live(r->t->kernels, at(r, o->reads[k]), array->elements,
-                                                r->t->rounding.values);
-    }
-}
-
 /* What the operation made, as an array of the step's format holds it. Rows are those of the operation where they
  * divide the array. */
 static void round_results(const tn_step_run *r, const tn_operation *o) {
@@ -88,54 +77,20 @@ static void round_results(const tn_step_run *r, const tn_operation *o) {
     }
 }
 
-/* Rows of a table at the tokens, or of all tokens at the first of each example. */
+/* Rows of a table at the tokens, or of positions at the place of the one that is decoded, or of all tokens at the first of
+ * each example. */
 static void lookup(const tn_step_run *r, const tn_operation *o) {
     size_t row = o->columns * r->t->kernels->bytes;
     const char *source = at(r, o->reads[0]);
     char *target = at(r, o->writes[0]);
     bool table = r->sized->lowered.step.array[o->reads[0]].role == TN_ARRAY_PARAMETER;
     uint64_t tokens = elements(r, o->reads[0]) / o->columns / r->sized->batch;
+    if (r->sized->lowered.step.layer[o->layer].family == TN_LAYER_POSITIONS) {
+        memcpy(target, source + r->t->place * row, row);
+        return;
+    }
     for (uint64_t i = 0; i < o->rows; i++)
         memcpy(target + i * row, source + (table ? r->t->batch.token[i] : i * tokens) * row, row);
-}
-
-/* Visits the pixels of a window: rows of the picture that lie in it, as runs of pixels side by side. From the windows
- * into the picture where `adds`, else from the picture. */
-static void move_window(const tn_kernels *k, const tn_operation *o, uint64_t number, char *window,
-                        char *picture, bool adds) {
-    const tn_window *w = o->window;
-    const uint64_t features = tn_window_features(o), down = number / w->outputs_across * w->stride_down,
-                   across =
-                       number % w->outputs_across * w->stride_across; /* before the padding is taken off */
-    const size_t pixel = features * k->bytes;
-    const uint64_t skipped = across < w->padding_across ? w->padding_across - across : 0,
-                   begin = across + skipped - w->padding_across;
-    for (uint64_t i = 0; i < w->kernel_down; i++) {
-        if (down + i < w->padding_down || down + i - w->padding_down >= w->height) continue;
-        if (skipped >= w->kernel_across || begin >= w->width) return;
-        const uint64_t rest = w->kernel_across - skipped,
-                       pixels = rest < w->width - begin ? rest : w->width - begin;
-        char *inner = window + (i * w->kernel_across + skipped) * pixel,
-             *outer = picture + ((down + i - w->padding_down) * w->width + begin) * pixel;
-        if (adds)
-            k->add(outer, outer, inner, pixels * features, pixels * features);
-        else
-            memcpy(inner, outer, pixels * pixel);
-    }
-}
-
-/* Windows of pictures into rows, or what rows hold added to the pixels that they were taken from. */
-static void move_windows(const tn_step_run *r, const tn_operation *o) {
-    const tn_window *w = o->window;
-    const bool adds = o->kind == TN_OP_SCATTER;
-    char *from = at(r, o->reads[0]), *to = at(r, o->writes[0]);
-    const size_t row = o->columns * r->t->kernels->bytes,
-                 picture = w->height * w->width * tn_window_features(o) * r->t->kernels->bytes;
-    const uint64_t windows = w->outputs_down * w->outputs_across;
-    memset(to, 0, elements(r, o->writes[0]) * r->t->kernels->bytes);
-    for (uint64_t i = 0; i < o->rows; i++)
-        move_window(r->t->kernels, o, i % windows, (adds ? from : to) + i * row,
-                    (adds ? to : from) + i / windows * picture, adds);
 }
 
 /* rows x columns of `source`, row i added to row target(i) of `destination`. */
@@ -157,7 +112,8 @@ static void scatter(const tn_step_run *r, const tn_operation *o) {
     }
 }
 
-/* This member's rows, all within one example at a time: each has its own length. */
+/* This member's rows, all within one example at a time: each has its own length. A token that is decoded sees the cache up to
+ * its own place. */
 static void softmax(const member *m, const tn_instruction *target) {
     const tn_step_run *r = m->r;
     const tn_operation *o = target->operation;
@@ -167,8 +123,9 @@ static void softmax(const member *m, const tn_instruction *target) {
     for (uint64_t e = 0; e < r->sized->batch; e++) {
         tn_share share = tn_team_share(m->team, rows, 1);
         uint64_t length = r->t->batch.length[e] < o->columns ? r->t->batch.length[e] : o->columns;
+        if (r->sized->lowered.step.decoding) length = r->t->place + 1;
         char *first = scores + (e * rows + share.first) * o->columns * k->bytes;
-        if (!r->t->model->layer[o->layer].causal) {
+        if (!r->t->model->layer[o->layer].causal || r->sized->lowered.step.decoding) {
             k->softmax(first, share.end - share.first, o->columns, length, target->scale);
             continue;
         }
@@ -302,7 +259,9 @@ static void rotate(member *m, const tn_instruction *target) {
                              .first = share.first,
                              .positions = o->rows / r->sized->batch,
                              .sign = o->kind == TN_OP_ROTARY ? 1 : -1};
-    r->t->kernels->rotate(at(r, o->writes[0]) + begin, at(r, o->reads[0]) + begin, at(r, o->reads[1]), &how);
+    const uint64_t place = r->sized->lowered.step.decoding ? r->t->place : 0;
+    r->t->kernels->rotate(at(r, o->writes[0]) + begin, at(r, o->reads[0]) + begin,
+                          at(r, o->reads[1]) + place * how.depth * r->t->kernels->bytes, &how);
 }
 
 /* Where this member's rows of an array begin: of matrices and of numbers of rows; what has a number a column is whole. */
@@ -343,7 +302,7 @@ static void sum_rows(member *m, const tn_instruction *target) {
 static void multiply_matrices(member *m, const tn_instruction *target) {
     uint64_t before = m->macs;
     product(m, target);
-    if (target->operation->live) count_live_macs(m, target->operation, before);
+    if (target->operation->live) m->macs = before + tn_live_macs(m->r, target->operation, m->macs - before);
 }
 
 static void map_scores(member *m, const tn_instruction *target) {
@@ -363,14 +322,24 @@ static void look_up(member *m, const tn_instruction *target) {
     if (target->part)
         m->r->t->kernels->copy(target->part, at(m->r, o->reads[0]), at(m->r, o->writes[0]), false);
     else if (o->window)
-        move_windows(m->r, o);
+        tn_run_windows(m->r, o);
     else
         o->gather ? tn_run_gather(m->r, o) : lookup(m->r, o);
 }
 
+/* Of every example one row, to the place of its token. */
+static void append(member *m, const tn_instruction *target) {
+    const tn_step_run *r = m->r;
+    const tn_operation *o = target->operation;
+    const size_t row = o->columns * r->t->kernels->bytes;
+    const uint64_t places = r->sized->lowered.step.sequence;
+    for (uint64_t e = 0; e < o->rows; e++)
+        memcpy(at(r, o->writes[0]) + (e * places + r->t->place) * row, at(r, o->reads[0]) + e * row, row);
+}
+
 static void add_to_rows(member *m, const tn_instruction *target) {
     const tn_operation *o = target->operation;
-    o->window ? move_windows(m->r, o) : scatter(m->r, o);
+    o->window ? tn_run_windows(m->r, o) : scatter(m->r, o);
 }
 
 /* Of the tokens of each example, padding among them; its gradient is the same for all of them. */
@@ -399,15 +368,20 @@ static void lose(member *m, const tn_instruction *target) {
     cross_entropy(m->r, target->head, at(m->r, target->operation->writes[0]));
 }
 
-static void select_live(member *m, const tn_instruction *target) {
-    const tn_operation *o = target->operation;
-    tn_select_greatest(m->r->t->kernels, at(m->r, o->writes[0]), o->columns,
-                       m->r->sized->lowered.step.array[o->writes[0]].live, at(m->r, o->writes[1]),
-                       m->r->t->rounding.values);
+static void choose_live(member *m, const tn_instruction *target) {
+    tn_run_selection(m->r, target->operation);
 }
 
 static void find_entropy(member *m, const tn_instruction *target) {
     tn_run_entropy(m->r, target->operation);
+}
+
+static void weigh(member *m, const tn_instruction *target) {
+    tn_run_importance(m->r, target->operation);
+}
+
+static void choose(member *m, const tn_instruction *target) {
+    tn_run_top(m->r, target->operation);
 }
 
 static void route(member *m, const tn_instruction *target) {
@@ -429,6 +403,7 @@ static const struct {
     [TN_SHAPE_PRODUCT] = {multiply_matrices, true},
     [TN_SHAPE_LOOKUP] = {look_up, false},
     [TN_SHAPE_SCATTER] = {add_to_rows, false},
+    [TN_SHAPE_APPEND] = {append, false},
     [TN_SHAPE_ADD] = {add, true},
     [TN_SHAPE_MAP] = {map_elements, true},
     [TN_SHAPE_SUM] = {sum_rows, true},
@@ -436,8 +411,12 @@ static const struct {
     [TN_SHAPE_ROWS] = {map_rows, true},
     [TN_SHAPE_ROTATION] = {rotate, true},
     [TN_SHAPE_LOSS] = {lose, false},
+    [TN_SHAPE_IMPORTANCE] = {weigh, false},
+    [TN_SHAPE_TOP] = {choose, false},
     [TN_SHAPE_UPDATE] = {update, true},
-    [TN_SHAPE_SELECT] = {select_live, false},
+    [TN_SHAPE_SELECT] = {choose_live, false},
+    [TN_SHAPE_TRACK] = {choose_live, false},
+    [TN_SHAPE_REGENERATE] = {choose_live, false},
     [TN_SHAPE_ENTROPY] = {find_entropy, false},
     [TN_SHAPE_MEAN] = {find_mean, false},
     [TN_SHAPE_ROUTE] = {route, false},

@@ -84,7 +84,7 @@ static double gain_of(tn_rounding_room *room, const tn_operand_rounding *how, si
     double *wide = room->narrow; /* first the wider, then the narrower in place of it */
     memcpy(wide, room->values, count * sizeof *wide);
     tn_number_format_round(how->format, wide, rows, reduction, NULL);
-    tn_number_format_round(&how->schedule->narrow, room->values, rows, reduction, NULL);
+    tn_number_format_round(&how->schedule->begin, room->values, rows, reduction, NULL);
     for (size_t i = 0; i < count; i++) {
         difference += fabs(wide[i] - room->values[i]);
         sum += room->values[i];
@@ -93,20 +93,24 @@ static double gain_of(tn_rounding_room *room, const tn_operand_rounding *how, si
     return sum != 0 ? difference / fabs(sum) : INFINITY;
 }
 
-/* The format that an operand has now; room->values may be spoilt. */
-static const tn_number_format *format_now(tn_rounding_room *room, const tn_operand_rounding *how, size_t rows,
-                                          size_t reduction) {
+/* The format that an operand has now, NULL: it stays. `operand` is read by FAST's rule, which spoils room->values. */
+static const tn_number_format *format_now(tn_rounding_room *room, const tn_operand_rounding *how,
+                                          const tn_kernels *kernels, size_t rows, size_t reduction,
+                                          const void *operand) {
     const tn_precision_schedule *schedule = how->schedule;
-    bool wide = true;
+    bool ends;
     if (!schedule) return how->format;
-    if (schedule->a > 0)
-        wide = gain_of(room, how, rows, reduction) >
+    if (schedule->a > 0) {
+        kernels->to_double(operand, room->values, rows * reduction);
+        ends = gain_of(room, how, rows, reduction) >
                schedule->a - schedule->b * room->progress - schedule->b * how->layer;
-    else
-        wide = room->progress >= schedule->steps || how->layer > schedule->layers;
+    } else {
+        ends = !tn_precision_schedule_begins(schedule, room->progress, how->layer);
+    }
     room->operands++;
-    room->wide += wide;
-    return wide ? how->format : &schedule->narrow;
+    room->wide += ends;
+    if (ends) return how->format;
+    return tn_number_format_same(&schedule->begin, &tn_fp32) ? NULL : &schedule->begin;
 }
 
 static bool round_in_place(const tn_kernels *kernels, const tn_number_format *format, size_t rows,
@@ -120,13 +124,10 @@ static void round_operand(tn_rounding_room *room, const tn_operand_rounding *how
                           void *operand) {
     const tn_block block = {.axes = 2, .axis = {{rows, down, reduction}, {reduction, along, 1}}};
     kernels->copy(&block, source, operand, false);
-    if (!how->format) return;
+    const tn_number_format *format = format_now(room, how, kernels, rows, reduction, operand);
     bool stochastic = how->gradient && room->stochastic;
-    if (!stochastic && !how->schedule && round_in_place(kernels, how->format, rows, reduction, operand))
-        return;
+    if (!format || (!stochastic && round_in_place(kernels, format, rows, reduction, operand))) return;
     kernels->to_double(operand, room->values, rows * reduction);
-    const tn_number_format *format = format_now(room, how, rows, reduction);
-    if (how->schedule) kernels->to_double(operand, room->values, rows * reduction);
     tn_number_format_round(format, room->values, rows, reduction, stochastic ? &room->noise : NULL);
     kernels->from_double(room->values, operand, rows * reduction);
 }

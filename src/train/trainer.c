@@ -7,6 +7,7 @@
 #include "model/operation.h"
 #include "train/answers.h"
 #include "train/experts.h"
+#include "train/gradients.h"
 #include "train/selection.h"
 #include "train/trainer_state.h"
 
@@ -43,19 +44,21 @@ static tn_status check_example(const tn_trainer *t, const tn_example *example, t
 static tn_status take_examples(tn_step_run *r, const tn_example *example, uint64_t count, bool padded,
                                uint32_t sort, tn_error *error) {
     tn_trainer *t = r->t;
-    uint64_t longest = padded ? t->model->keys.sequence : 1;
+    const bool decodes = tn_model_is_decoding(t->model);
+    const uint64_t first = decodes ? t->place : 0; /* of the tokens that are run */
+    uint64_t longest = padded && !decodes ? t->model->keys.sequence : 1;
     for (uint64_t e = 0; e < count; e++) {
         TN_TRY(check_example(t, &example[e], error));
-        if (example[e].tokens > longest) longest = example[e].tokens;
+        if (example[e].tokens > longest && !decodes) longest = example[e].tokens;
     }
     TN_TRY(tn_trainer_sized(t, count, longest, sort, &r->sized, error));
     for (uint64_t e = 0; e < count; e++) {
-        t->batch.length[e] = example[e].tokens;
+        t->batch.length[e] = decodes ? first < example[e].tokens : example[e].tokens;
         t->batch.intent[e] = example[e].intent;
         for (uint64_t i = 0; i < longest; i++) {
-            bool there = i < example[e].tokens;
-            t->batch.token[e * longest + i] = there ? example[e].token[i] : 0;
-            t->batch.slot[e * longest + i] = there && example[e].slot ? example[e].slot[i] : -1;
+            bool there = first + i < example[e].tokens;
+            t->batch.token[e * longest + i] = there ? example[e].token[first + i] : 0;
+            t->batch.slot[e * longest + i] = there && example[e].slot ? example[e].slot[first + i] : -1;
         }
     }
     for (uint32_t k = 0; k < r->sized->lowered.tables; k++) {
@@ -69,25 +72,6 @@ static tn_status take_examples(tn_step_run *r, const tn_example *example, uint64
     return TN_OK;
 }
 
-/* Sparse parameters begin with their greatest initial elements. */
-static void select_once(tn_step_run *r) {
-    tn_trainer *t = r->t;
-    const tn_step *step = &r->sized->lowered.step;
-    if (t->selected) return;
-    t->selected = true;
-    for (uint32_t i = 0; i < step->arrays; i++)
-        if (step->array[i].live)
-            tn_select_greatest(t->kernels, tn_array_values(r, i), step->array[i].elements,
-                               step->array[i].live, NULL, t->rounding.values);
-}
-
-static uint64_t predicted_macs(const tn_step *step, bool forward) {
-    uint64_t macs = 0;
-    uint32_t end = forward ? step->forward_operations : step->operations;
-    for (uint32_t i = 0; i < end; i++) macs += step->operation[i].macs;
-    return macs;
-}
-
 /* The random numbers of a step follow from seed and step, so that a resumed run has them again. */
 static void draw_noise(tn_trainer *t) {
     uint64_t seed = t->settings.seed, step = t->steps;
@@ -95,37 +79,13 @@ static void draw_noise(tn_trainer *t) {
     t->rounding.noise = tn_splitmix_next(&seed) ^ (tn_splitmix_next(&step) << 1);
 }
 
-/* The gradient that operation `i` updates a parameter by; false: it is no update. */
-static bool is_update(const tn_lowered_step *lowered, uint32_t i, uint32_t *gradient) {
-    const tn_operation *o = &lowered->step.operation[i];
-    *gradient = o->read_count > 1 ? o->reads[1] : 0;
-    return tn_operation_is_update(o);
-}
-
-/* All parameters' gradients together, by one factor. Source: Pascanu, Mikolov, Bengio, On the difficulty of training
- * recurrent neural networks, ICML 2013. */
-static void clip_gradients(const tn_step_run *r) {
-    const tn_lowered_step *lowered = &r->sized->lowered;
-    const tn_kernels *k = r->t->kernels;
-    double squares = 0;
-    uint32_t gradient;
-    for (uint32_t i = lowered->update_begin; i < lowered->step.operations; i++)
-        if (is_update(lowered, i, &gradient))
-            squares += k->square_sum(tn_array_values(r, gradient), lowered->step.array[gradient].elements);
-    double norm = sqrt(squares);
-    if (!(norm > r->t->settings.clip_norm)) return;
-    for (uint32_t i = lowered->update_begin; i < lowered->step.operations; i++)
-        if (is_update(lowered, i, &gradient))
-            k->scale(tn_array_values(r, gradient), lowered->step.array[gradient].elements,
-                     r->t->settings.clip_norm / norm);
-}
-
 /* First the true steps of a cycle, in which predictors learn, then those that they predict. */
 static uint32_t sort_of_step(const tn_trainer *t) {
     const tn_model_predicted *predicted = &t->model->keys.predicted_gradients;
     if (t->sort != TN_SORT_MEAN) return t->sort;
-    if (predicted->period == 0 || t->steps < predicted->warmup_steps) return TN_SORT_TRUE;
-    return (t->steps - predicted->warmup_steps) % (predicted->period + predicted->truly) < predicted->truly
+    const uint64_t per = tn_predicted_per(predicted, t->rounding.progress);
+    if (per == 0 || t->steps < predicted->warmup_steps) return TN_SORT_TRUE;
+    return (t->steps - predicted->warmup_steps) % (per + predicted->truly) < predicted->truly
                ? TN_SORT_TRUE
                : TN_SORT_PREDICTED;
 }
@@ -142,10 +102,12 @@ tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t cou
     const tn_step *step = &r.sized->lowered.step;
     draw_noise(t);
     t->zeros.counts = t->steps % TN_ZERO_STEPS == 0;
-    select_once(&r);
-    if (t->settings.clip_norm > 0) {
+    tn_select_first(&r);
+    result->macs_predicted = tn_predicted_macs(t, step, false);
+    if (t->settings.clip_norm > 0 || t->gradients.sum) {
         tn_run_operations(&r, 0, r.sized->lowered.update_begin);
-        clip_gradients(&r);
+        if (t->gradients.sum) tn_note_gradients(&r);
+        if (t->settings.clip_norm > 0) tn_clip_gradients(&r);
         tn_run_operations(&r, r.sized->lowered.update_begin, step->operations);
     } else if (r.sized->sort == TN_SORT_PREDICTED) {
         tn_run_operations(&r, 0, r.sized->lowered.forward_end);
@@ -156,7 +118,6 @@ tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t cou
     }
     t->zeros.counts = false;
     t->steps++;
-    result->macs_predicted = predicted_macs(step, false);
     result->peak_elements_predicted = step->peak_elements;
     return TN_OK;
 }
@@ -178,29 +139,74 @@ static void classify(const tn_step_run *r, const tn_example *example, uint64_t c
     }
 }
 
+/* Places behind the token are not attended to, but a format whose scale is of the whole array sees them: nothing of earlier
+ * examples stays there. */
+static void clear_cache(const tn_step_run *r) {
+    const tn_step *step = &r->sized->lowered.step;
+    for (uint32_t i = 0; i < step->arrays; i++)
+        if (step->array[i].role == TN_ARRAY_CACHE)
+            memset(tn_array_values(r, i), 0, step->array[i].elements * r->t->kernels->bytes);
+}
+
+/* Token after token, each a step behind those before it; what the passes came to is that of all of them. */
+static tn_status decode(tn_step_run *r, const tn_example *example, uint64_t count, uint32_t *const *class_of,
+                        tn_error *error) {
+    tn_trainer *t = r->t;
+    tn_step_result all = {0};
+    uint64_t longest = 0;
+    if (count > t->model->keys.batch)
+        return tn_fail(error, TN_INPUT, "%" PRIu64 " examples; the cache of the model has room for %" PRIu64,
+                       count, t->model->keys.batch);
+    for (uint64_t e = 0; e < count; e++)
+        if (example[e].tokens > longest) longest = example[e].tokens;
+    for (t->place = 0; t->place < longest; t->place++) {
+        *r->result = (tn_step_result){0};
+        TN_TRY(take_examples(r, example, count, false, 0, error));
+        const tn_lowered_step *lowered = &r->sized->lowered;
+        tn_select_first(r);
+        if (t->place == 0) clear_cache(r);
+        tn_run_operations(r, 0, lowered->forward_end);
+        tn_run_losses(r);
+        all.macs += r->result->macs;
+        all.macs_predicted += tn_predicted_macs(t, &lowered->step, true);
+        all.peak_elements = r->result->peak_elements;
+        all.peak_elements_predicted = lowered->step.peak_elements;
+        for (uint32_t h = 0; h < lowered->heads; h++) {
+            const tn_head *head = &lowered->head[h];
+            const bool mean = t->settings.token_loss == TN_TOKEN_MEAN;
+            all.head_loss[h] += r->result->head_loss[h] * (mean ? (double)r->result->labels[h] : 1);
+            all.labels[h] += r->result->labels[h];
+            uint64_t before = 0; /* tokens of earlier examples */
+            for (uint64_t e = 0; class_of && class_of[h] && e < count; before += example[e++].tokens)
+                if (t->place < example[e].tokens)
+                    class_of[h][before + t->place] = (uint32_t)t->kernels->greatest(
+                        (const char *)tn_array_values(r, head->logits) +
+                            tn_logits_row(r, false, e, 0) * head->outputs * t->kernels->bytes,
+                        head->outputs);
+        }
+    }
+    for (uint32_t h = 0; h < t->whole->lowered.heads; h++) {
+        if (t->settings.token_loss == TN_TOKEN_MEAN && all.labels[h])
+            all.head_loss[h] /= (double)all.labels[h];
+        all.loss += t->weight[h] * all.head_loss[h];
+    }
+    *r->result = all;
+    return TN_OK;
+}
+
 tn_status tn_trainer_forward(tn_trainer *t, const tn_example *example, uint64_t count, bool padded,
                              uint32_t *const *class_of, tn_step_result *result, tn_error *error) {
     tn_step_run r = {.t = t, .examples = count, .class_of = class_of, .result = result};
     *result = (tn_step_result){0};
+    if (tn_model_is_decoding(t->model)) return decode(&r, example, count, class_of, error);
     TN_TRY(take_examples(&r, example, count, padded, t->sort == TN_SORT_MEAN ? 0 : t->sort, error));
     const tn_lowered_step *lowered = &r.sized->lowered;
-    select_once(&r);
+    tn_select_first(&r);
     tn_run_operations(&r, 0, lowered->forward_end);
     tn_run_losses(&r);
     classify(&r, example, count);
-    result->macs_predicted = predicted_macs(&lowered->step, true);
+    result->macs_predicted = tn_predicted_macs(t, &lowered->step, true);
     result->peak_elements_predicted = tn_model_is_inference(t->model) ? lowered->step.peak_elements : 0;
-    return TN_OK;
-}
-
-enum { ALIGN_BYTES = 64 };
-
-/* *aligned = `bytes` of zeroed memory at a multiple of 64; *memory is what tn_free takes. */
-static tn_status aligned_memory(size_t bytes, void **memory, char **aligned, tn_error *error) {
-    char *raw;
-    TN_TRY(tn_alloc(bytes + ALIGN_BYTES, 1, &raw, error));
-    *memory = raw;
-    *aligned = raw + (ALIGN_BYTES - (uintptr_t)raw % ALIGN_BYTES) % ALIGN_BYTES;
     return TN_OK;
 }
 
@@ -209,7 +215,7 @@ static tn_status make_room(tn_trainer *t, const tn_lowered_step *lowered, tn_err
     void *memory;
     char *aligned;
     if (lowered->pool_bytes > t->pool_bytes || !t->pool) {
-        TN_TRY(aligned_memory(lowered->pool_bytes, &memory, &aligned, error));
+        TN_TRY(tn_aligned_memory(lowered->pool_bytes, &memory, &aligned, error));
         tn_free(t->pool_memory);
         t->pool_memory = memory;
         t->pool = aligned;
@@ -217,13 +223,14 @@ static tn_status make_room(tn_trainer *t, const tn_lowered_step *lowered, tn_err
     }
     if (lowered->scratch_elements > t->scratch_elements || !t->scratch) {
         enum { PARTS = 6 };
-        TN_TRY(
-            aligned_memory(PARTS * lowered->scratch_elements * t->kernels->bytes, &memory, &aligned, error));
+        TN_TRY(tn_aligned_memory(PARTS * lowered->scratch_elements * t->kernels->bytes, &memory, &aligned,
+                                 error));
         tn_free(t->scratch_memory);
         t->scratch_memory = memory;
         t->scratch = aligned;
         t->scratch_elements = lowered->scratch_elements;
     }
+    TN_TRY(tn_selection_grow(t, lowered->selected_elements, error));
     return tn_rounding_grow(&t->rounding, lowered->rounded_elements, t->kernels->bytes, error);
 }
 
@@ -238,6 +245,9 @@ static tn_status make_batch(tn_trainer *t, uint64_t batch, uint64_t tokens, tn_e
 
 tn_status tn_trainer_sized(tn_trainer *t, uint64_t batch, uint64_t tokens, uint32_t sort,
                            const tn_sized_step **sized, tn_error *error) {
+    const uint64_t sequence = t->model->keys.sequence;
+    const bool decodes = tn_model_is_decoding(t->model);
+    if (decodes) tokens = 1;
     for (size_t i = 0; i < t->sized_count; i++) {
         *sized = t->sized[i];
         if (t->sized[i]->batch == batch && t->sized[i]->tokens == tokens && t->sized[i]->sort == sort)
@@ -245,12 +255,12 @@ tn_status tn_trainer_sized(tn_trainer *t, uint64_t batch, uint64_t tokens, uint3
     }
     tn_model *model;
     tn_sized_step *made;
-    TN_TRY(tn_model_resize(t->model, batch, tokens, &t->arena, &model, error));
+    TN_TRY(tn_model_resize(t->model, batch, decodes ? sequence : tokens, &t->arena, &model, error));
     TN_TRY(TN_NEW(&t->arena, 1, &made, error));
     made->batch = batch;
     made->tokens = tokens;
     made->sort = sort;
-    tn_program_cache_shorten(t->cache, t->model->keys.batch * t->model->keys.sequence, batch * tokens);
+    tn_program_cache_shorten(t->cache, t->model->keys.batch * (decodes ? 1 : sequence), batch * tokens);
     TN_TRY(tn_lower_step(model, sort, t->cache, t->real, &t->arena, &made->lowered, error));
     TN_TRY(make_room(t, &made->lowered, error));
     TN_TRY(make_batch(t, batch, tokens, error));
@@ -264,121 +274,6 @@ tn_status tn_trainer_prepare(tn_trainer *t, uint64_t batch, uint64_t tokens, tn_
     const tn_sized_step *sized;
     for (uint32_t sort = 0; sort < tn_step_sorts(t->model); sort++)
         TN_TRY(tn_trainer_sized(t, batch, tokens, sort, &sized, error));
-    return TN_OK;
-}
-
-/* "core2", "bias", "weight": a table that is kept whole is a layer's weight too. */
-static tn_status name_parameter(tn_trainer *t, const tn_array *array, tn_train_parameter *parameter,
-                                tn_error *error) {
-    const tn_step *step = &t->whole->lowered.step;
-    const char *layer = step->layer[array->layer].name;
-    const char *part = tn_array_part_names[array->part == TN_PART_TABLE ? TN_PART_WEIGHT : array->part];
-    if (array->number)
-        return tn_arena_format(&t->arena, &parameter->name, error, "%s.%s%" PRIu32, layer, part,
-                               array->number);
-    return tn_arena_format(&t->arena, &parameter->name, error, "%s.%s", layer, part);
-}
-
-static void shape_parameter(const tn_trainer *t, const tn_array *array, tn_train_parameter *parameter) {
-    const tn_layer *layer = &t->model->layer[array->layer];
-    const tn_step_layer *line = &t->whole->lowered.step.layer[array->layer];
-    if (array->part == TN_PART_CORE) {
-        parameter->axes = tn_weight_core_shape(line->weight, array->number - 1, parameter->shape);
-        return;
-    }
-    const bool of_features = array->part == TN_PART_TAPS || array->part == TN_PART_DECAY,
-               matrix = array->part == TN_PART_WEIGHT || array->part == TN_PART_TABLE || of_features;
-    parameter->axes = matrix ? 2 : 1;
-    parameter->shape[0] = array->elements;
-    if (!matrix) return;
-    parameter->shape[1] = of_features      ? array->elements / layer->width
-                          : layer->columns ? layer->columns
-                                           : layer->width;
-    parameter->shape[0] = array->elements / parameter->shape[1];
-}
-
-static tn_status describe_parameter(tn_trainer *t, const tn_array *array, tn_train_parameter *parameter,
-                                    tn_error *error) {
-    const tn_layer_kind *kind = t->model->layer[array->layer].kind;
-    *parameter = (tn_train_parameter){.elements = array->elements,
-                                      .layer = array->layer,
-                                      .is_core = array->is_core,
-                                      .is_table = kind->family == TN_LAYER_EMBEDDING ||
-                                                  kind->family == TN_LAYER_POSITIONS,
-                                      .is_scale = array->part == TN_PART_SCALE,
-                                      .is_decay = array->part == TN_PART_DECAY};
-    TN_TRY(name_parameter(t, array, parameter, error));
-    shape_parameter(t, array, parameter);
-    return TN_OK;
-}
-
-static tn_status describe_predictor(tn_trainer *t, const tn_array *array, tn_train_parameter *predictor,
-                                    tn_error *error) {
-    *predictor = (tn_train_parameter){.axes = 1,
-                                      .shape = {array->elements},
-                                      .elements = array->elements,
-                                      .layer = array->layer,
-                                      .inputs = array->inputs};
-    return tn_arena_format(&t->arena, &predictor->name, error, "%s.%s%" PRIu32,
-                           t->whole->lowered.step.layer[array->layer].name, tn_array_part_names[array->part],
-                           array->number);
-}
-
-/* The constant of rotary positions, as step/attention.c has it. */
-static tn_status fill_rotations(tn_trainer *t, const tn_array *array, void *memory, tn_error *error) {
-    const tn_layer *layer = &t->model->layer[array->layer];
-    const uint64_t depth = layer->width / layer->heads, half = depth / 2;
-    double *values;
-    TN_TRY(TN_ALLOC(array->elements, &values, error));
-    for (uint64_t p = 0; p < array->elements / depth; p++)
-        for (uint64_t i = 0; i < half; i++) {
-            double angle = (double)p * pow(layer->base, -2 * (double)i / (double)depth);
-            values[p * depth + i] = cos(angle);
-            values[p * depth + half + i] = sin(angle);
-        }
-    t->kernels->from_double(values, memory, array->elements);
-    tn_free(values);
-    return TN_OK;
-}
-
-/* Values and states of all parameters in one piece of memory, each at a multiple of 64 bytes. */
-static tn_status make_parameters(tn_trainer *t, tn_error *error) {
-    const tn_step *step = &t->whole->lowered.step;
-    size_t bytes = 0;
-    char *memory;
-    for (uint32_t i = 0; i < step->arrays; i++) {
-        t->residents += t->whole->lowered.resident[i];
-        t->parameters += step->array[i].role == TN_ARRAY_PARAMETER;
-        t->predictors += tn_array_is_predictor(&step->array[i]);
-        if (t->whole->lowered.resident[i])
-            bytes +=
-                (step->array[i].elements * t->kernels->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
-    }
-    TN_TRY(TN_NEW(&t->arena, t->residents, &t->resident, error));
-    TN_TRY(TN_NEW(&t->arena, t->residents, &t->resident_parameter, error));
-    TN_TRY(TN_NEW(&t->arena, t->parameters, &t->parameter, error));
-    TN_TRY(aligned_memory(bytes, &t->resident_memory, &memory, error));
-    TN_TRY(TN_NEW(&t->arena, t->predictors, &t->predictor, error));
-    size_t parameter = 0, resident = 0, predictor = 0;
-    for (uint32_t i = 0; i < step->arrays; i++) {
-        const tn_array *array = &step->array[i];
-        if (!t->whole->lowered.resident[i]) continue;
-        if (array->role == TN_ARRAY_PARAMETER) {
-            TN_TRY(describe_parameter(t, array, &t->parameter[parameter], error));
-            t->parameter[parameter++].values = memory;
-        } else if (tn_array_is_predictor(array)) {
-            TN_TRY(describe_predictor(t, array, &t->predictor[predictor], error));
-            t->predictor[predictor++].values = memory;
-        } else if (array->role == TN_ARRAY_CONSTANT) {
-            TN_TRY(fill_rotations(t, array, memory, error));
-        } else if (array->part != TN_PART_MASK) { /* stands behind its parameter */
-            t->parameter[parameter - 1].state = memory;
-            t->parameter[parameter - 1].state_elements = array->elements;
-        }
-        t->resident_parameter[resident] = tn_array_is_predictor(array) ? predictor - 1 : parameter - 1;
-        t->resident[resident++] = memory;
-        memory += (array->elements * t->kernels->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
-    }
     return TN_OK;
 }
 
@@ -424,12 +319,14 @@ static tn_status check_tables(const tn_trainer *t, tn_error *error) {
 
 /* Room for the choice of tokens and heads. */
 static tn_status make_choices(tn_trainer *t, tn_error *error) {
-    uint64_t heads = 1, examples = t->model->keys.batch;
-    for (uint32_t i = 0; i < t->model->layers; i++)
+    uint64_t heads = 1, width = t->model->keys.sequence, examples = t->model->keys.batch;
+    for (uint32_t i = 0; i < t->model->layers; i++) {
         if (t->model->layer[i].heads > heads) heads = t->model->layer[i].heads;
+        if (t->model->layer[i].width > width) width = t->model->layer[i].width;
+    }
     TN_TRY(TN_NEW(&t->arena, examples * t->model->keys.sequence, &t->kept_token, error));
     TN_TRY(TN_NEW(&t->arena, examples * heads, &t->kept_head, error));
-    return TN_NEW(&t->arena, heads + t->model->keys.sequence, &t->weight_of, error);
+    return TN_NEW(&t->arena, heads + t->model->keys.sequence + width, &t->weight_of, error);
 }
 
 static tn_status fill(tn_trainer *t, tn_error *error) {
@@ -447,7 +344,7 @@ static tn_status fill(tn_trainer *t, tn_error *error) {
     TN_TRY(tn_make_routes(t, error));
     t->zeros.layers = t->whole->lowered.step.layers;
     TN_TRY(TN_NEW(&t->arena, t->zeros.layers, &t->zeros.layer, error));
-    return make_parameters(t, error);
+    return tn_make_parameters(t, error);
 }
 
 tn_status tn_trainer_new(const tn_model *model, const tn_train_settings *settings, tn_real real,
@@ -482,6 +379,8 @@ void tn_trainer_free(tn_trainer *t) {
     tn_free(t->pool_memory);
     tn_free(t->scratch_memory);
     tn_rounding_free(&t->rounding);
+    tn_gradient_sums_free(&t->gradients);
+    tn_free(t->selection_room);
     tn_free(t->batch.token);
     tn_free(t->batch.slot);
     tn_free(t->batch.intent);
@@ -596,4 +495,9 @@ uint64_t tn_trainer_steps(const tn_trainer *t) {
 
 void tn_trainer_set_steps(tn_trainer *t, uint64_t steps) {
     t->steps = steps;
+}
+
+void tn_trainer_wide_counts(const tn_trainer *t, uint64_t *wide, uint64_t *operands) {
+    *wide = t->rounding.wide;
+    *operands = t->rounding.operands;
 }

@@ -61,9 +61,12 @@ typedef struct tn_train_parameter {
 typedef struct tn_layer_zeros {
     const char *layer, *phase;
     double activations, gradients;
+    /* Cycles of products whose zeros of that operand are skipped, by those without: the scheduler of model/zero_skip.h played
+     * on the operands as they were. */
+    double skip_activations, skip_gradients;
 } tn_layer_zeros;
 typedef struct tn_zeros {
-    double activations, gradients;
+    double activations, gradients, skip_activations, skip_gradients;
     size_t layers;
     tn_layer_zeros *layer;
 } tn_zeros;
@@ -127,7 +130,8 @@ tn_status tn_trainer_prepare(tn_trainer *trainer, uint64_t batch, uint64_t token
 tn_status tn_trainer_step(tn_trainer *trainer, const tn_example *example, uint64_t count, bool padded,
                           double rate, tn_step_result *result, tn_error *error);
 
-/* Forward alone. class_of[head] (may be NULL): the greatest output of each example or of each of its tokens,
+/* Forward alone; a model with `phase: decode` token after token of the examples, of which there are at most its batch, each a
+ * step that finds those before it in its cache. class_of[head] (may be NULL): the greatest output of each example or of each of its tokens,
  * one after the other, as many as the examples have. */
 tn_status tn_trainer_forward(tn_trainer *trainer, const tn_example *example, uint64_t count, bool padded,
                              uint32_t *const *class_of, tn_step_result *result, tn_error *error);
@@ -148,8 +152,32 @@ double tn_trainer_product_seconds(const tn_trainer *trainer);
 void tn_trainer_set_progress(tn_trainer *trainer, double progress);
 double tn_trainer_wide_share(const tn_trainer *trainer);
 
+/* Operands that a precision schedule has rounded since the last initialisation, and those of them to the format that it ends
+ * in. */
+void tn_trainer_wide_counts(const tn_trainer *trainer, uint64_t *wide, uint64_t *operands);
+
+/* Gradients of steps, before training.clip_norm: what of them is common to the steps of a window, and what is noise. With g the
+ * gradient of all parameters in one of W steps and m their mean,
+ *     variance     sum |g - m|^2 / (W - 1)        of all elements together
+ *     mean_square  |m|^2 - variance / W           of the gradient without the noise that W steps leave; may be below 0
+ * Values move between the steps of a window. */
+typedef struct tn_gradient_noise {
+    double variance, mean_square;
+    uint64_t steps; /* W */
+} tn_gradient_noise;
+/* Begins to note the gradients of training steps. TN_INPUT where they are never there at once (`update.when: write-back`,
+ * predicted_gradients). */
+tn_status tn_trainer_note_gradients(tn_trainer *trainer, tn_error *error);
+/* Of the steps since that or the last call; NAN of fewer than two. */
+void tn_trainer_gradient_noise(tn_trainer *trainer, tn_gradient_noise *noise);
+
 /* What was measured of zeros in the steps since the last initialisation (train/zero_shares.h). */
 tn_status tn_trainer_zeros(const tn_trainer *trainer, tn_arena *arena, tn_zeros *zeros, tn_error *error);
+
+/* A number of steps after which the step is the one that is priced: initial weights that decay are zero. 0: any. */
+uint64_t tn_trainer_settled_steps(const tn_trainer *trainer);
+/* To be told where parameters are set from elsewhere: which elements of sparse ones are live follows from them. */
+void tn_trainer_select_anew(tn_trainer *trainer);
 
 /* Steps that Adam has counted; part of what a checkpoint keeps. */
 uint64_t tn_trainer_steps(const tn_trainer *trainer);

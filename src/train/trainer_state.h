@@ -2,6 +2,7 @@
 #ifndef TN_TRAIN_TRAINER_STATE_H
 #define TN_TRAIN_TRAINER_STATE_H
 
+#include "train/gradient_sums.h"
 #include "train/lowered_step.h"
 #include "train/team.h"
 #include "train/trainer.h"
@@ -13,6 +14,12 @@ typedef struct tn_sized_step {
     uint32_t sort; /* of the steps of a run (model/model.h) */
     tn_lowered_step lowered;
 } tn_sized_step;
+
+/* A parameter's initial values: the draws of one sequence from this one on, uniform in +-amplitude; 0: none is drawn. */
+typedef struct tn_initial_draws {
+    uint64_t first;
+    double amplitude;
+} tn_initial_draws;
 
 /* The examples of a step, laid out as the step reads them. */
 typedef struct tn_batch {
@@ -29,6 +36,7 @@ typedef struct tn_pace {
     double seconds[2];
     uint64_t tries[2], start; /* since: the slower one was tried */
 } tn_pace;
+enum { TN_SELECTION_ROOM = 6 };
 enum { TN_PACES = 64 }; /* by the logarithm of the multiply-adds */
 
 struct tn_trainer {
@@ -40,6 +48,8 @@ struct tn_trainer {
     const tn_kernels *kernels;
     size_t parameters;
     tn_train_parameter *parameter;
+    uint64_t initial_seed;
+    tn_initial_draws *initial; /* [parameters] */
     size_t residents;
     void **resident;            /* parameters' values and states, in the order of the step's arrays */
     size_t *resident_parameter; /* of its values, state or mask; of a predictor's matrix its own number */
@@ -54,10 +64,13 @@ struct tn_trainer {
     char *pool, *scratch;
     size_t pool_bytes, scratch_elements;
     tn_rounding_room rounding;
+    double *selection_room; /* of the largest sparse parameter, TN_SELECTION_ROOM doubles an element */
+    size_t selection_elements;
     tn_zero_counter zeros;
+    tn_gradient_sums gradients;
     uint32_t *kept_token,
         *kept_head;    /* of each example, ascending, where tokens and heads are pruned (train/answers.h) */
-    double *weight_of; /* of each token or head of an example, to choose by */
+    double *weight_of; /* of each token or head of an example, to choose by, and room for a row behind them */
     size_t routes;
     tn_route_counts *route; /* of the model's routers, in the order of their layers */
     bool *chosen;           /* [experts] room of a router (train/experts.h), as the two behind it */
@@ -65,7 +78,8 @@ struct tn_trainer {
     tn_batch batch;
     double weight[TN_HEADS_MOST];
     uint64_t steps;
-    bool selected; /* sparse parameters have their first live elements */
+    uint64_t place; /* decoding: of the token in its example, from 0; the cache holds those before it */
+    bool selected;  /* sparse parameters have their first live elements */
     tn_trainer_watcher watcher;
     void *watcher_user;
     bool timed;
@@ -97,6 +111,12 @@ static inline void *tn_array_values(const tn_step_run *run, uint32_t array) {
     const uint64_t place = lowered->place[array];
     return lowered->resident[array] ? (char *)run->t->resident[place] : run->t->pool + place;
 }
+
+/* *aligned = `bytes` of zeroed memory at a multiple of 64; *memory is what tn_free takes. */
+tn_status tn_aligned_memory(size_t bytes, void **memory, char **aligned, tn_error *error);
+
+/* Names and memory of all that stays, by the step `whole` (trainer_parameters.c). */
+tn_status tn_make_parameters(tn_trainer *trainer, tn_error *error);
 
 /* The step of that size and sort, lowered now if it was not yet. */
 tn_status tn_trainer_sized(tn_trainer *trainer, uint64_t batch, uint64_t tokens, uint32_t sort,

@@ -15,6 +15,8 @@ enum { TN_ZERO_STEPS = 64 }; /* one step of so many is counted */
 /* Sums over products: multiply-adds, and those whose operand is zero. */
 typedef struct tn_zero_sum {
     double macs[TN_VALUES], zero[TN_VALUES];
+    double played
+        [TN_VALUES]; /* multiply-adds by the cycles of the scheduler that skips zeros, over those without */
 } tn_zero_sum;
 
 typedef struct tn_zero_counter {

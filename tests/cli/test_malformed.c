@@ -36,6 +36,7 @@ static const command COMMANDS[] = {
     {"csv", {"ranks", "--table", "FILE", "--budget", "params=10"}},
     {"finetune", {"finetune", "fit", "FILE", "--json"}},
     {"language-model", {"finetune", "count", "FILE", "--sequence", "79"}},
+    {"hls-report", {"list", "operators", "FILE"}},
     {"gpu-table", {"finetune", "max-batch", "dense-7b", "--sequence", "79", "--gpus", "FILE"}},
     {"network", {"order", "FILE"}},
     {"table", {"ranks", "--table", "FILE", "--budget", "params=1000"}},

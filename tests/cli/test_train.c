@@ -99,6 +99,18 @@ static void timed_without_data(void **state) {
                 "--epochs does nothing");
     test_expect(2, "\"$TENFOLD\" train --case data -o unused", "", "-o does nothing with --case");
     test_expect(2, "\"$TENFOLD\" train --generate unused -o other", "", "stands alone");
+    test_expect(2, "\"$TENFOLD\" train atis-2enc --data none --steps 2 --history h.csv", "",
+                "--history does nothing");
+    test_expect(2, "\"$TENFOLD\" train atis-2enc --data x --score-steps 5", "",
+                "--history FILE, which is missing");
+    test_expect(2, "\"$TENFOLD\" train atis-2enc --data x --history h.csv --gradient-noise 1", "",
+                "of 2 steps or more");
+    test_expect(2, "\"$TENFOLD\" train atis-2enc --data x --history h.csv --resume -o o", "",
+                "leave --resume out");
+    test_expect(2,
+                "\"$TENFOLD\" train small.yaml --data data --weights none.npz --set format=dense --set "
+                "'sparsity={weights: 0.5, selection: accumulated-gradient}'",
+                "", "leave --weights out");
     test_expect(2, "ls unused", "", "");
 }
 

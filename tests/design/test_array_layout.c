@@ -24,7 +24,7 @@ static void play(const tn_array_layout *layout, uint64_t elements) {
             uint64_t c = entry[k] / layout->word[k],
                      words = (layout->size[k] + layout->word[k] - 1) / layout->word[k];
             row = row * ((words + layout->divide[k] - 1) / layout->divide[k]) + c / layout->divide[k];
-            bank += layout->skew[k] * c;
+            bank += layout->skew[k] * c + (layout->turn[k] ? c / layout->turn[k] : 0);
             place = place * layout->word[k] + entry[k] % layout->word[k];
         }
         bank %= layout->banks;
@@ -49,11 +49,12 @@ static void check_places(const char *keys) {
     assert_int_equal(tn_device_load("u50", NULL, 0, &arena, &device, NULL), TN_OK);
     assert_int_equal(tn_build_decode(NULL, &arena, &build, NULL), TN_OK);
     assert_int_equal(tn_workload_prepare(&step, device, &arena, &workload, NULL), TN_OK);
-    for (size_t s = 0; s < sizeof splits / sizeof *splits; s++) {
+    for (size_t s = 0; s < 2 * (sizeof splits / sizeof *splits); s++) {
         const tn_array_layout *layout;
         tn_plan *plan;
         uint64_t blocks = 0, issues = 0;
-        build.split = splits[s];
+        build.split = splits[s / 2];
+        build.skew = s % 2;
         assert_int_equal(tn_workload_plan(workload, &build, &plan, NULL), TN_OK);
         assert_int_equal(tn_plan_lay(workload, plan, &build, NULL), TN_OK);
         assert_int_equal(tn_array_layouts_tell(workload, plan, &arena, &layout, NULL), TN_OK);

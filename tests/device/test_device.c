@@ -197,7 +197,8 @@ static void every_fpga_has_all_operators(void **state) {
         for (int precision = 0; precision < 4; precision++)
             for (int kind = 0; kind < TN_OPERATORS; kind++) {
                 const tn_operator_row *row;
-                if (precision == 3 && kind > TN_ADDER) continue; /* fp32 serves there */
+                if (precision == 3 && kind > TN_ADDER) continue; /* fp32 serves there, */
+                if (precision > 0 && kind == TN_DRAW) continue;  /* and for random numbers anywhere */
                 assert_int_equal(
                     tn_device_operator(device, formats[precision], (tn_operator)kind, &row, NULL), TN_OK);
                 assert_true(row->source != NULL && row->source[0] != '\0');

@@ -125,6 +125,47 @@ static void least_luts_of_deeper_memories(void **state) {
     assert_true(falls);
 }
 
+static uint64_t amount_of(const tn_blocks *blocks) { /* of a style, one of them is not 0 */
+    return blocks->bram18 + 2 * blocks->bram36 + blocks->uram + blocks->lutram;
+}
+
+/* Memories written element by element: the least is no more than what any memory as deep or deeper takes, or one cut into banks,
+ * and no capacity is below the least density. And blocks do fall with depth, so that the least is needed. */
+static void least_of_deeper_element_memories(void **state) {
+    (void)state;
+    static const uint64_t bits[] = {8, 16, 32};
+    uint64_t falls = 0;
+    for (int style = TN_STYLE_BLOCK; style <= TN_STYLE_DISTRIBUTED; style++)
+        for (size_t b = 0; b < 3; b++)
+            for (uint64_t count = 1; count <= 16; count *= 2)
+                for (uint64_t depth = 1; depth <= 40000; depth += 1 + depth / 5) {
+                    const tn_memory_style kind = (tn_memory_style)style;
+                    tn_blocks least, own, got;
+                    uint64_t rows;
+                    assert_int_equal(tn_memory_element_least(kind, count, bits[b], depth, &least, NULL),
+                                     TN_OK);
+                    assert_int_equal(tn_memory_element_blocks(kind, count, bits[b], depth, &own, &rows, NULL),
+                                     TN_OK);
+                    if (kind != TN_STYLE_DISTRIBUTED) {
+                        const double capacity =
+                            (double)amount_of(&own) * (double)(kind == TN_STYLE_ULTRA
+                                                                   ? TN_MEMORY_CAPACITY_URAM_BITS
+                                                                   : TN_MEMORY_CAPACITY_BRAM18_BITS);
+                        assert_true(capacity >= tn_memory_element_density(kind, bits[b]) *
+                                                    (double)(count * bits[b] * depth) * (1 - 1e-12));
+                    }
+                    for (uint64_t banks = 1; banks <= count; banks *= 2)
+                        for (uint64_t deeper = depth; deeper <= 3 * depth; deeper += 1 + depth / 7) {
+                            assert_int_equal(tn_memory_element_blocks(kind, count / banks, bits[b], deeper,
+                                                                      &got, &rows, NULL),
+                                             TN_OK);
+                            assert_true(amount_of(&least) <= banks * amount_of(&got));
+                            falls += banks == 1 && amount_of(&got) < amount_of(&own);
+                        }
+                }
+    assert_true(falls > 0);
+}
+
 static void hls_reports(void **state) {
     (void)state;
     unsigned count[TEST_OPEN + 1] = {0};
@@ -233,6 +274,7 @@ int main(void) {
         cmocka_unit_test(yosys_oracle),
         cmocka_unit_test(hls_against_brute_force),
         cmocka_unit_test(least_luts_of_deeper_memories),
+        cmocka_unit_test(least_of_deeper_element_memories),
         cmocka_unit_test(hls_reports),
         cmocka_unit_test(hls_reports_oracle),
         cmocka_unit_test(example_core),

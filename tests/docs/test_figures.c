@@ -58,7 +58,7 @@ static const json_t *ask(const char *command) {
         if (strcmp(answer[i].command, command) == 0) return answer[i].said;
     assert_true(answers < ANSWERS_MOST);
     char line[3 * TEXT_MOST];
-    snprintf(line, sizeof line, "\"$TENFOLD\" %s --json", command);
+    snprintf(line, sizeof line, "cd '%s' && \"$TENFOLD\" %s --json", test_source(""), command);
     test_run run = test_shell(line);
     if (run.status > 1) fail_msg("%s\nstatus %d: %s", line, run.status, run.err);
     json_t *said = json_loads(run.out, 0, NULL);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -208,12 +209,91 @@ static void group_sums_are_scaled_and_added_in_fp32(void **state) {
     assert_int_equal(tn_lane_load(device, &three, &narrow, &error), TN_OK);
     assert_int_equal(tn_lane_load(device, &eight, &wide, &error), TN_OK);
     assert_int_equal(narrow.sum.stages, fp32.sum.stages);
-    assert_int_equal(narrow.sum.lut - fp32.sum.lut, 4 * device->integer.add_lut_per_bit);
+    assert_int_equal(narrow.sum.lut - fp32.sum.lut,
+                     4 * device->integer.add_lut_per_bit + 14 * device->block_floating.normalise_lut_per_bit);
     assert_int_equal(wide.sum.lut - narrow.sum.lut, 5 * device->integer.add_lut_per_bit);
     assert_int_equal(narrow.sum_bits, 32);
     char text[TN_ARITHMETIC_TEXT];
     tn_arithmetic_text(&three, text);
     assert_string_equal(text, "bfp16,3,4");
+}
+
+/* What Yosys 0.23 made of tests/rtl/block_floating.sv for UltraScale+, against the figures of the device. */
+static void conversions_are_as_synthesised(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t bits, lut, ff; /* of 16 values */
+    } converters[] = {{2, 638, 576}, {4, 787, 608}, {8, 1262, 672}};
+    static const struct {
+        uint64_t bits, lut, ff;
+    } normalisers[] = {{10, 56, 60}, {14, 77, 72}, {18, 125, 85}, {22, 174, 97}};
+    for (size_t i = 0; i < sizeof converters / sizeof *converters; i++) {
+        const tn_block_floating_cost cost =
+            tn_block_floating_convert(&device->block_floating, converters[i].bits, false);
+        assert_true(fabs((double)(16 * cost.lut) / (double)converters[i].lut - 1) < 0.06);
+        assert_int_equal(16 * cost.ff, converters[i].ff);
+    }
+    for (size_t i = 0; i < sizeof normalisers / sizeof *normalisers; i++) {
+        const tn_block_floating_cost cost =
+            tn_block_floating_normalise(&device->block_floating, normalisers[i].bits);
+        assert_true(fabs((double)cost.lut / (double)normalisers[i].lut - 1) < 0.28);
+        assert_true(fabs((double)cost.ff - (double)normalisers[i].ff) <= 1);
+    }
+    const tn_block_floating_cost whole = tn_block_floating_convert(&device->block_floating, 4, false),
+                                 cut = tn_block_floating_convert(&device->block_floating, 4, true);
+    assert_int_equal(16 * (cut.lut - whole.lut), 32);
+    assert_int_equal(16 * (cut.ff - whole.ff), 48);
+}
+
+/* A lane of chunks multiplies a chunk and a sign on either side whatever the mantissas: no DSP block, nine pairs of bits; what
+ * enters it is as wide as the widest mantissa. */
+static void chunks_are_as_wide_as_a_chunk(void **state) {
+    (void)state;
+    const tn_arithmetic two = test_arithmetic("bfp16,8,2");
+    tn_arithmetic chunked = two;
+    tn_lane narrow, lane;
+    chunked.chunk_bits = 2;
+    chunked.begin = test_arithmetic("bfp16,8,8").left;
+    assert_int_equal(tn_lane_load(device, &two, &narrow, &error), TN_OK);
+    assert_int_equal(tn_lane_load(device, &chunked, &lane, &error), TN_OK);
+    assert_int_equal(lane.multiply.lut, 3 * 3);
+    assert_int_equal(lane.multiply.dsp, 0);
+    assert_int_equal(lane.multiply.lut, narrow.multiply.lut);
+    assert_int_equal(lane.tree.lut, narrow.tree.lut);
+    assert_int_equal(lane.sum.lut - narrow.sum.lut, 9 * device->integer.add_lut_per_bit);
+    assert_int_equal(lane.convert.lut, 24 + 8 * 7 + 2);
+    assert_int_equal(lane.operand_bits, 10);
+    assert_int_equal(narrow.operand_bits, 4);
+}
+
+/* A kernel of two formats has the multipliers of both kernels and the adders of sums of one. */
+static void two_formats_share_their_sums(void **state) {
+    (void)state;
+    static const char *const names[] = {"fp32", "bfp16,8,4", "int8", "bf16"};
+    for (size_t i = 0; i < 4; i++)
+        for (size_t j = 0; j < 4; j++) {
+            if (i == j) continue;
+            tn_arithmetic both = test_arithmetic(names[i]), begin = test_arithmetic(names[j]);
+            both.sum = begin.sum = test_format("fp32");
+            tn_matmul kernel[3] = {{.rows = 4, .columns = 4, .reduction = 16},
+                                   {.rows = 4, .columns = 4, .reduction = 16},
+                                   {.rows = 4, .columns = 4, .reduction = 16}};
+            assert_int_equal(tn_lane_load(device, &both, &kernel[0].lane, &error), TN_OK);
+            assert_int_equal(tn_lane_load(device, &begin, &kernel[1].lane, &error), TN_OK);
+            both.begin = begin.left;
+            both.begins = 1;
+            assert_int_equal(tn_lane_load(device, &both, &kernel[2].lane, &error), TN_OK);
+            tn_resources used[3];
+            for (int k = 0; k < 3; k++) used[k] = tn_matmul_resources(device, &kernel[k]);
+            /* Sixteen accumulating adders are common where both sum in fp32. */
+            assert_true(used[2].dsp <= used[0].dsp + used[1].dsp);
+            for (int k = 0; k < 2; k++) {
+                assert_true(used[2].dsp >= used[k].dsp && used[2].lut >= used[k].lut);
+                assert_true(tn_matmul_fill_cycles(&kernel[2]) >= tn_matmul_fill_cycles(&kernel[k]));
+            }
+            if (strcmp(names[i], "fp32") == 0 && strcmp(names[j], "bfp16,8,4") == 0)
+                assert_int_equal(used[2].dsp, used[0].dsp + used[1].dsp - 16 * kernel[0].lane.sum.dsp);
+        }
 }
 
 static void impossible_blocks_are_refused(void **state) {
@@ -244,6 +324,9 @@ int main(void) {
         cmocka_unit_test(a_device_file_defines_operators),
         cmocka_unit_test(adders_hold_every_sum_of_a_group),
         cmocka_unit_test(group_sums_are_scaled_and_added_in_fp32),
+        cmocka_unit_test(conversions_are_as_synthesised),
+        cmocka_unit_test(chunks_are_as_wide_as_a_chunk),
+        cmocka_unit_test(two_formats_share_their_sums),
         cmocka_unit_test(impossible_blocks_are_refused),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -1,6 +1,8 @@
 /* Vector kernels: cycles against loops played trip by trip, operators against counts made by hand. */
 #include "kernel/vector.h"
 
+#include "base/checked.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,6 +128,33 @@ static void resources(void **state) {
     assert_int_equal(tn_vector_starts(TN_OP_GELU), 1);
 }
 
+/* The LUTs of a kernel alone are those of a unit that has no other, its control apart. */
+static void lanes_by_lut(void **state) {
+    (void)state;
+    for (uint64_t unit = 1; unit <= 64; unit *= 4)
+        for (uint64_t lane_lut = 0; lane_lut <= 4000; lane_lut += 250)
+            for (int kind = TN_OP_LOOKUP; kind < TN_OPERATION_KINDS; kind++) {
+                const uint64_t taken = tn_vector_lanes((tn_operation_kind)kind, unit,
+                                                       &(tn_lane_means){.lut = lane_lut}, &operators);
+                const tn_operation_shape shape = tn_operation_rows[kind].shape;
+                uint64_t most = 1, lanes[TN_OPERATION_KINDS] = {0};
+                for (uint64_t n = 1; n <= unit; n *= 2) {
+                    lanes[kind] = n;
+                    const tn_resources alone = tn_vector_unit_resources(device, lanes, &operators);
+                    if (alone.lut - device->control.vector_lut <= unit * lane_lut) most = n;
+                }
+                if (lane_lut == 0 || shape == TN_SHAPE_ADD || shape == TN_SHAPE_LOOKUP ||
+                    shape == TN_SHAPE_SCATTER || shape == TN_SHAPE_UPDATE)
+                    most = unit;
+                assert_int_equal(taken, most);
+                /* Both bounds hold. */
+                const tn_lane_means both = {5, lane_lut}, dsp = {.dsp = 5};
+                assert_int_equal(
+                    tn_vector_lanes((tn_operation_kind)kind, unit, &both, &operators),
+                    tn_least(taken, tn_vector_lanes((tn_operation_kind)kind, unit, &dsp, &operators)));
+            }
+}
+
 /* Kernels of different lanes in one unit: DSP blocks counted operator by operator from the texts of their rows, lanes by
  * trying them all. */
 static void lanes_by_dsp(void **state) {
@@ -134,7 +163,8 @@ static void lanes_by_dsp(void **state) {
         for (uint64_t lane_dsp = 0; lane_dsp <= 48; lane_dsp += 3)
             for (int kind = TN_OP_LOOKUP; kind < TN_OPERATION_KINDS; kind++) {
                 const uint64_t wanted = tn_vector_lane_dsp((tn_operation_kind)kind, &operators),
-                               taken = tn_vector_lanes((tn_operation_kind)kind, unit, lane_dsp, &operators);
+                               taken = tn_vector_lanes((tn_operation_kind)kind, unit,
+                                                       &(tn_lane_means){.dsp = lane_dsp}, &operators);
                 const tn_operation_shape shape = tn_operation_rows[kind].shape;
                 uint64_t most = 1;
                 for (uint64_t lanes = 1; lanes <= unit; lanes *= 2)
@@ -146,7 +176,7 @@ static void lanes_by_dsp(void **state) {
             }
     /* Of a lane of softmax: a product, a sum in its tree beside one in front, an exponential. */
     assert_int_equal(tn_vector_lane_dsp(TN_OP_SOFTMAX, &operators), 3 + 2 * 2 + 7);
-    assert_int_equal(tn_vector_lanes(TN_OP_SOFTMAX, 16, 7, &operators), 8);
+    assert_int_equal(tn_vector_lanes(TN_OP_SOFTMAX, 16, &(tn_lane_means){.dsp = 7}, &operators), 8);
     /* Softmax on 8 lanes and additions on 16: 8 products, 16 sums, 8 exponentials. */
     const uint64_t lanes[TN_OPERATION_KINDS] = {[TN_OP_SOFTMAX] = 8, [TN_OP_ADD] = 16};
     assert_int_equal(tn_vector_unit_resources(device, lanes, &operators).dsp, 8 * 3 + 16 * 2 + 8 * 7);
@@ -184,11 +214,9 @@ static int end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elementwise_kernels),
-        cmocka_unit_test(reducing_kernels),
-        cmocka_unit_test(resources),
-        cmocka_unit_test(lanes_by_dsp),
-        cmocka_unit_test(overflow),
+        cmocka_unit_test(elementwise_kernels), cmocka_unit_test(reducing_kernels),
+        cmocka_unit_test(resources),           cmocka_unit_test(lanes_by_dsp),
+        cmocka_unit_test(lanes_by_lut),        cmocka_unit_test(overflow),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -60,8 +60,11 @@ static void atis_layer(void **state) {
     static const struct {
         tn_kernel_edges edges;
         double most;
-    } rows[] = {
-        {{4, 4, 4}, 1}, {{8, 4, 8}, 1.11}, {{16, 4, 8}, 1.34}, {{8, 4, 16}, 1.70}, {{16, 2, 16}, 2.19}};
+    } rows[] = {{{4, 4, 4, false}, 1},
+                {{8, 4, 8, false}, 1.11},
+                {{16, 4, 8, false}, 1.34},
+                {{8, 4, 16, false}, 1.70},
+                {{16, 2, 16, false}, 2.19}};
     const tn_program program = program_of(atis, TN_FLOW_BIDIRECTIONAL);
     assert_int_equal(program.steps, 18);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -116,7 +119,7 @@ static void play_tensor(const tn_tensor_layout *layout, const tn_product_layout 
             for (uint32_t i = 0; i < layout->axes; i++) {
                 uint64_t c = x[i] / layout->edge[i];
                 word = word * (layout->size[i] + 1) + c;
-                bank += c * layout->skew[i];
+                bank += c * layout->skew[i] + (layout->turn[i] ? c / layout->turn[i] : 0);
             }
             while (index < count && seen[index] != word) index++;
             if (index == count) {
@@ -169,7 +172,7 @@ static void play_places(const tn_tensor_layout *layout) {
         for (uint32_t k = 0; k < layout->axes; k++) {
             uint64_t c = x[k] / layout->edge[k];
             word = word * (words[k] + 1) + c;
-            bank += c * layout->skew[k];
+            bank += c * layout->skew[k] + (layout->turn[k] ? c / layout->turn[k] : 0);
             row += c / layout->divide[k] * stride[k];
         }
         uint64_t *place = &held[bank % layout->banks * depth + row];
@@ -203,8 +206,9 @@ static void check_played(const tn_program *program, const tn_layouts *got) {
     for (uint32_t t = 0; t < got->tensors; t++) play_places(&got->tensor[t]);
 }
 
-/* A step's demands: rows of one size, activations in words of tokens x features. */
-static tn_layout_demand *demands_of(const tn_program *program, uint8_t row_log) {
+/* A step's demands: rows of one size, activations in words of tokens x features; with `turns`, where 2^row_log << turns features
+ * are a box, turned once more after them. */
+static tn_layout_demand *demands_of(const tn_program *program, uint8_t row_log, const uint8_t *turns) {
     static tn_layout_demand demand[256];
     assert_true(program->tensors <= 256);
     for (uint32_t t = 0; t < program->tensors; t++) {
@@ -215,6 +219,12 @@ static tn_layout_demand *demands_of(const tn_program *program, uint8_t row_log) 
             (tn_layout_demand){.row_log = row_log, .has_row = true, .is_updated = true, .is_shared = shared};
         demand[t].feature_log = features;
         demand[t].token_log = (uint8_t)(row_log - features);
+        const tn_indices *indices = &program->tensor[t].indices;
+        uint64_t size[TN_LAYOUT_AXES];
+        for (uint32_t k = 1; k < indices->count; k++) size[k - 1] = program->index_size[indices->index[k]];
+        if (turns && indices->count > 1 &&
+            tn_layout_is_box(size, indices->count - 1, (uint32_t)row_log + *turns))
+            demand[t].turn_log = (uint8_t)(row_log - features + *turns);
     }
     return demand;
 }
@@ -223,8 +233,8 @@ static void every_access_played(void **state) {
     (void)state;
     static const char *const specs[] = {atis, "tt:m=4x6,n=6x4,rank=5,tokens=7",
                                         "ttm:m=4x4x3,n=3x4x4,rank=6,tokens=8"};
-    static const tn_kernel_edges edges[] = {{4, 4, 4}, {8, 4, 8}, {2, 2, 1},
-                                            {6, 3, 5}, {1, 1, 8}, {16, 16, 16}};
+    static const tn_kernel_edges edges[] = {{4, 4, 4, false}, {8, 4, 8, false}, {2, 2, 1, false},
+                                            {6, 3, 5, false}, {1, 1, 8, false}, {16, 16, 16, false}};
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
         const tn_program program = program_of(specs[s], TN_FLOW_OPTIMAL);
         for (size_t e = 0; e < sizeof edges / sizeof *edges; e++) {
@@ -235,8 +245,8 @@ static void every_access_played(void **state) {
                 cycles[banking] = got.cycles;
                 assert_true(got.issue_cycles >= ideal_of(&program, &edges[e]));
                 if (s == 0) continue;
-                got =
-                    find(&program, &edges[e], (tn_banking)banking, TN_LEAST_CYCLES, demands_of(&program, 4));
+                got = find(&program, &edges[e], (tn_banking)banking, TN_LEAST_CYCLES,
+                           demands_of(&program, 4, NULL));
                 check_played(&program, &got);
                 for (uint32_t t = 0; t < got.tensors; t++) {
                     if (program.tensor[t].role != TN_ROLE_CORE_GRADIENT) continue;
@@ -247,6 +257,32 @@ static void every_access_played(void **state) {
             assert_true(cycles[TN_BANKING_AUTO] <= cycles[TN_BANKING_WORD]);
         }
     }
+}
+
+/* Rows of banks that are turned along the features: every access played, none slower than where they are not. */
+static void turned_banks_played(void **state) {
+    (void)state;
+    static const char *const specs[] = {"tt:m=6x4x4,n=4x4x6,rank=5,tokens=7",
+                                        "ttm:m=4x4x3,n=3x4x4,rank=6,tokens=8",
+                                        "ttm:m=3x8x8,n=5x2x8,rank=4,tokens=6"};
+    static const tn_kernel_edges edges[] = {{4, 4, 4, 0}, {8, 4, 8, 0}, {2, 2, 1, 0}, {16, 2, 8, 0}};
+    uint64_t turned = 0, faster = 0;
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+        const tn_program program = program_of(specs[s], TN_FLOW_OPTIMAL);
+        for (size_t e = 0; e < sizeof edges / sizeof *edges; e++)
+            for (uint8_t row_log = 2; row_log <= 4; row_log++)
+                for (uint8_t turns = 0; turns < 3; turns++) {
+                    const tn_layouts plain = find(&program, &edges[e], TN_BANKING_ROWS, TN_LEAST_CYCLES,
+                                                  demands_of(&program, row_log, NULL)),
+                                     got = find(&program, &edges[e], TN_BANKING_ROWS, TN_LEAST_CYCLES,
+                                                demands_of(&program, row_log, &turns));
+                    check_played(&program, &got);
+                    for (uint32_t t = 0; t < got.tensors; t++)
+                        for (uint32_t k = 0; k < got.tensor[t].axes; k++) turned += got.tensor[t].turn[k] > 0;
+                    faster += got.cycles < plain.cycles;
+                }
+    }
+    assert_true(turned > 0 && faster > 0);
 }
 
 static uint64_t blocks_of(const tn_tensor_layout *layout) {
@@ -260,7 +296,7 @@ static uint64_t blocks_of(const tn_tensor_layout *layout) {
 /* On tiles of 4 the cores of rank 14 take the blocks of rank 16. */
 static void ranks_are_padded(void **state) {
     (void)state;
-    const tn_kernel_edges edges = {4, 4, 4};
+    const tn_kernel_edges edges = {4, 4, 4, false};
     const tn_program small = program_of("tt:m=12x8x8,n=8x8x12,rank=14,tokens=32", TN_FLOW_BIDIRECTIONAL),
                      large = program_of("tt:m=12x8x8,n=8x8x12,rank=16,tokens=32", TN_FLOW_BIDIRECTIONAL);
     tn_layouts of_small = find(&small, &edges, TN_BANKING_WORD, TN_LEAST_CYCLES, NULL),
@@ -289,7 +325,7 @@ static void boxes(void **state) {
 static void every_request_fails(void **state) {
     (void)state;
     const tn_program program = program_of("tt:m=4x6,n=6x4,rank=5,tokens=7", TN_FLOW_OPTIMAL);
-    const tn_kernel_edges edges = {4, 2, 4};
+    const tn_kernel_edges edges = {4, 2, 4, false};
     for (uint64_t index = 1; index < 1000; index++) {
         tn_arena own = {0};
         tn_layouts layouts;
@@ -312,8 +348,11 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(atis_layer),          cmocka_unit_test(every_access_played),
-        cmocka_unit_test(ranks_are_padded),    cmocka_unit_test(boxes),
+        cmocka_unit_test(atis_layer),
+        cmocka_unit_test(every_access_played),
+        cmocka_unit_test(turned_banks_played),
+        cmocka_unit_test(ranks_are_padded),
+        cmocka_unit_test(boxes),
         cmocka_unit_test(every_request_fails),
     };
     return cmocka_run_group_tests(tests, NULL, tear_down);

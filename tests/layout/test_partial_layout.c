@@ -170,12 +170,13 @@ static void parts_take_what_their_best_cut_takes(void **state) {
     static const tn_flow_name flow[] = {TN_FLOW_BIDIRECTIONAL, TN_FLOW_OPTIMAL};
     static const tn_banking banking[] = {TN_BANKING_WORD, TN_BANKING_ROWS, TN_BANKING_SKEW};
     const tn_lane lane = {.multiply.stages = 1, .tree.stages = 1, .sum.stages = 1, .group = 1};
-    const tn_matmul kernels[] = {{4, 2, 4, lane}, {2, 2, 8, lane}};
+    const tn_matmul kernels[] = {{4, 2, 4, lane, false}, {2, 2, 8, lane, false}};
     int parts = 0;
     for (size_t s = 0; s < 2; s++)
         for (size_t b = 0; b < 3; b++)
             for (size_t k = 0; k < 2; k++) {
-                const tn_kernel_edges edges = {kernels[k].rows, kernels[k].columns, kernels[k].reduction};
+                const tn_kernel_edges edges = {kernels[k].rows, kernels[k].columns, kernels[k].reduction,
+                                               false};
                 const tn_program_options options = {.training = true};
                 tn_weight weight;
                 tn_program program;

@@ -13,9 +13,13 @@
 static tn_arena arena;
 static tn_device *device;
 
+static int load(const char *operators) {
+    return tn_device_load("u50", &operators, 1, &arena, &device, NULL) != TN_OK;
+}
+
 static int set_up(void **state) {
     (void)state;
-    return tn_device_load("u50", NULL, 0, &arena, &device, NULL) != TN_OK;
+    return load("operator_set=hls");
 }
 
 static int tear_down(void **state) {
@@ -102,8 +106,28 @@ static void styles(void **state) {
     assert_int_equal(bram18(&placed), 128);
 }
 
+/* Generated hardware writes element by element, so each element has blocks of its own, 16 of them 512 bits: on 1,024 rows
+ * 36 x 1,024 each. UltraRAM enables bytes, so that elements and rows of them lie side by side in its 72 bits. */
+static void elements_of_words(void **state) {
+    (void)state;
+    assert_int_equal(load("operator_set=generated"), 0);
+    tn_placed placed = placed_as(16 * 744, 16, 1, (tn_place){TN_STYLE_BLOCK, TN_SPLIT_RESHAPE, 1});
+    assert_int_equal(bram18(&placed), 32);
+    placed = placed_as(16 * 744, 16, 1, (tn_place){TN_STYLE_BLOCK, TN_SPLIT_PARTITION, 1});
+    assert_int_equal(bram18(&placed), 32);
+    placed = placed_as(16 * 27535, 16, 1, (tn_place){TN_STYLE_ULTRA, TN_SPLIT_RESHAPE, 1});
+    assert_int_equal(placed.blocks.uram, 50); /* 7 rows of 512 bits: 49.8 */
+    placed = placed_as(32 * 16, 16, 1, (tn_place){TN_STYLE_DISTRIBUTED, TN_SPLIT_RESHAPE, 1});
+    assert_int_equal(placed.blocks.lutram, 16 * 24);
+    assert_int_equal(load("operator_set=hls"), 0);
+    placed = placed_as(16 * 744, 16, 1, (tn_place){TN_STYLE_BLOCK, TN_SPLIT_RESHAPE, 1});
+    assert_int_equal(bram18(&placed), 29);
+    placed = placed_as(16 * 27535, 16, 1, (tn_place){TN_STYLE_ULTRA, TN_SPLIT_RESHAPE, 1});
+    assert_int_equal(placed.blocks.uram, 56);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(splits), cmocka_unit_test(groups),
-                                       cmocka_unit_test(styles)};
+                                       cmocka_unit_test(styles), cmocka_unit_test(elements_of_words)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -41,8 +41,9 @@ static unsigned list(const tn_mapped *memory, const tn_build *build, cost *costs
                 assert_int_equal(tn_place_price(device, 32, memory, NULL, build, &place, &placed, NULL),
                                  TN_OK);
                 if (style == TN_STYLE_DISTRIBUTED && placed.width_bits * placed.depth > 1024) continue;
-                costs[count++] = (cost){placed.capacity_bits, (double)placed.blocks.bram18,
-                                        (double)placed.blocks.uram, (double)placed.blocks.lutram};
+                costs[count++] =
+                    (cost){placed.capacity_bits, (double)(placed.blocks.bram18 + 2 * placed.blocks.bram36),
+                           (double)placed.blocks.uram, (double)placed.blocks.lutram};
             }
     return count;
 }
@@ -272,9 +273,19 @@ static void as_built(void **state) {
     assert_int_equal(placed.width_bits, 384);
 }
 
+static int load(const char *operators) {
+    return tn_device_load("u50", &operators, 1, &arena, &device, NULL) != TN_OK;
+}
+
 static int begin(void **state) {
     (void)state;
-    return tn_device_load("u50", NULL, 0, &arena, &device, NULL) != TN_OK;
+    return load("operator_set=hls");
+}
+
+/* Blocks by element. */
+static int begin_generated(void **state) {
+    (void)state;
+    return load("operator_set=generated");
 }
 
 static int end(void **state) {
@@ -287,5 +298,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(against_every_combination),
                                        cmocka_unit_test(least_of_places), cmocka_unit_test(cut_short),
                                        cmocka_unit_test(as_built)};
-    return cmocka_run_group_tests(tests, begin, end);
+    const struct CMUnitTest generated[] = {cmocka_unit_test(against_every_combination),
+                                           cmocka_unit_test(least_of_places)};
+    const int failed = cmocka_run_group_tests(tests, begin, end);
+    return failed + cmocka_run_group_tests(generated, begin_generated, end);
 }

@@ -220,8 +220,26 @@ static void inference_runs_a_part(void **state) {
     assert_int_equal(tn_sparse_update_saved(bytes, negative, 2, &saved, NULL), TN_INPUT);
 }
 
+/* The recursion over the place of a random pivot, which every other number is compared with. */
+static void quick_selection_as_it_runs(void **state) {
+    (void)state;
+    enum { MOST = 40 };
+    static double mean[MOST + 1][MOST + 1];
+    for (int n = 1; n <= MOST; n++)
+        for (int k = 1; k <= n; k++) {
+            double sum = 0;
+            for (int pivot = 1; pivot <= n; pivot++) {
+                if (pivot < k) sum += mean[n - pivot][k - pivot];
+                if (pivot > k) sum += mean[pivot - 1][k];
+            }
+            mean[n][k] = n - 1 + sum / n;
+            assert_true(fabs(tn_quick_select_comparisons((uint64_t)n, (uint64_t)k) - mean[n][k]) < 1e-10);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quick_selection_as_it_runs),
         cmocka_unit_test(groups_are_counted_bit_by_bit),
         cmocka_unit_test(passes_are_pairs_of_chunks),
         cmocka_unit_test(checkpointing_as_a_chain_runs),

@@ -35,7 +35,7 @@ static uint32_t array_of(const tn_step *step, uint32_t layer, uint32_t tensor) {
 static uint64_t check_laid(tn_workload *workload, const tn_build *build) {
     const tn_step *step = workload->step;
     const tn_lane lane = {.multiply.stages = 4, .sum.stages = 7, .group = 1};
-    const tn_matmul kernel = {build->rows, build->columns, build->reduction, lane};
+    const tn_matmul kernel = {build->rows, build->columns, build->reduction, lane, false};
     tn_operator_set set;
     tn_plan *plan;
     tn_work_price price;

@@ -38,7 +38,7 @@ static void sequential_sum(void **state) {
     for (build.rows = 1; build.rows <= 16; build.rows *= 4)
         for (build.vector = 1; build.vector <= 8; build.vector *= 8) {
             const tn_lane lane = {.multiply.stages = 4, .sum.stages = 7, .group = 1};
-            const tn_matmul kernel = {build.rows, build.columns, build.reduction, lane};
+            const tn_matmul kernel = {build.rows, build.columns, build.reduction, lane, false};
             uint64_t sum = 0;
             for (uint32_t i = 0; i < step->operations; i++) {
                 const tn_operation *operation = &step->operation[i];

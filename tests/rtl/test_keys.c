@@ -161,7 +161,7 @@ static void test_sweeps(void **state) {
     fprintf(file, space, model());
     fclose(file);
     snprintf(command, sizeof command,
-             "rm -rf keys-all keys-built; '%s' sweep keys-space.yaml -o keys-all --quiet && '%s' sweep "
+             "rm -rf keys-all keys-built keys-same; '%s' sweep keys-space.yaml -o keys-all --quiet && '%s' sweep "
              "keys-space.yaml -o keys-built --buildable --quiet && '%s' sweep keys-space.yaml -o keys-same "
              "--set 'choices={build.rows: [2, 4], build.split: [reshape, partition]}' "
              "--quiet",
@@ -184,7 +184,8 @@ static void test_simulated(void **state) {
     (void)state;
     static const char *const builds[] = {
         "--set build.split=partition --set build.core_memory=block --set build.group=1",
-        "--set build.split=banks --set build.activation_memory=ultra --set build.fusion=additions",
+        "--set build.split=banks --set build.activation_memory=ultra --set build.fusion=additions "
+        "--set build.skew=features --set build.lane_lut=700",
         "--set build.split=auto --set build.placement=searched --set build.vector=2 --set build.rows=1",
         "--set build.split=partition --set build.buffers=separate --set build.fusion=write-back "
         "--set build.vector_units=shared --set build.core_memory=distributed"};

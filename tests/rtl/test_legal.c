@@ -64,6 +64,24 @@ static void test_lint(void **state) {
     remove_folder(folder);
 }
 
+/* Words of more elements than Verilator unrolls loops by itself (64): what `make simulate` says of such a design. */
+static void test_wide_words(void **state) {
+    (void)state;
+    test_need("verilator");
+    char folder[] = "legal-XXXXXX", command[512];
+    assert_non_null(mkdtemp(folder));
+    test_generate("tests/cli/data/small-layer.yaml", "--layer head", folder);
+    snprintf(command, sizeof command, "cp '%s' testbench.sv", test_source("tests/rtl/wide_bank.sv"));
+    assert_int_equal(status_of(folder, command, NULL), 0);
+    assert_int_equal(
+        status_of(folder, "make simulate SOURCES=bank.sv FLOATS=c OPTIMISE=-O0", "elements 512 wrong 0"), 0);
+    assert_int_not_equal(
+        status_of(folder, "rm -rf object-*; make simulate SOURCES=bank.sv FLOATS=c OPTIMISE=-O0 UNROLL=",
+                  "BLKLOOPINIT"),
+        0);
+    remove_folder(folder);
+}
+
 /* Three steps on samples that the host writes to two buffers in turn, the next while one runs. */
 static void test_power_up(void **state) {
     (void)state;
@@ -98,6 +116,7 @@ static void test_power_up(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lint), cmocka_unit_test(test_power_up)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lint), cmocka_unit_test(test_wide_words),
+                                       cmocka_unit_test(test_power_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

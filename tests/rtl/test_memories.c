@@ -19,8 +19,6 @@
 
 /* ---- the price's memories ---- */
 
-enum { DESCRIPTOR_BITS = 757 }; /* of the device file, control.descriptor_bits */
-
 static json_t *answered(const char *command) {
     json_error_t where;
     test_run run = test_shell(command);
@@ -106,24 +104,20 @@ static void check_price(const char *model, const char *options, bool update) {
     snprintf(command, sizeof command, "'%s' rtl '%s' -o memories --json %s %s", TEST_PROGRAM, model,
              update ? "--update" : "", options);
     json_t *hardware = answered(command), *list = json_object_get(hardware, "memory_list");
-    size_t described = 0, memories = 0;
+    size_t memories = 0;
     json_array_foreach(json_object_get(price, "memories"), i, line) {
-        if (strcmp(text(line, "role"), "descriptors") == 0) {
-            described++;
-            continue;
-        }
         check_line(options, line, list);
         memories += (size_t)number(line, "memories");
     }
     assert_int_equal(json_array_size(list), memories);
-    assert_int_equal(described, 1);
     assert_true(json_is_true(json_object_get(json_object_get(hardware, "memory_blocks"), "of_price")));
     assert_int_equal(number(hardware, "cycles_predicted"),
                      number(json_object_get(price, "latency"), "cycles_per_step"));
     check_sources("memories", list);
-    /* The program's memory holds no more than the price gives it: bits, fewer in more words. */
+    /* The program is logic in both. */
     const json_t *program = json_object_get(hardware, "program");
-    assert_true(number(program, "width_bits") < DESCRIPTOR_BITS);
+    assert_int_equal(number(program, "bram18"), 0);
+    assert_int_equal(number(program, "inferred_bram18"), 0);
     json_decref(price);
     json_decref(hardware);
 }

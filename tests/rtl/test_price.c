@@ -23,10 +23,12 @@
 static tn_arena arena;
 
 typedef struct {
-    char model[12], layer[20]; /* "": the whole step */
+    const char *model, *layer; /* "": the whole step */
     uint64_t rows, columns, reduction, vector;
     tn_array_split split;
-    uint64_t lane_dsp;
+    uint64_t lane_dsp, lane_lut;
+    tn_skewing skew;
+    tn_array_kind array;
 } priced_case;
 
 typedef struct {
@@ -56,6 +58,9 @@ static void price(const priced_case *sample, const char *model, priced *fixture)
     fixture->build.vector = sample->vector;
     fixture->build.split = (uint32_t)sample->split;
     fixture->build.lane_dsp = sample->lane_dsp;
+    fixture->build.lane_lut = sample->lane_lut;
+    fixture->build.skew = (uint32_t)sample->skew;
+    fixture->build.array = sample->array;
     assert_int_equal(tn_workload_prepare(&fixture->step, fixture->device, &arena, &fixture->workload, NULL),
                      TN_OK);
     assert_int_equal(tn_workload_plan(fixture->workload, &fixture->build, &plan, NULL), TN_OK);
@@ -111,11 +116,16 @@ static void check(const priced_case *sample, const char *model) {
 static void layers(void **state) {
     (void)state;
     static const priced_case cases[] = {
-        {"atis-2enc", "encoder1.query", 4, 4, 4, 4, TN_SPLIT_RESHAPE, 0},
-        {"atis-2enc", "encoder2.narrow", 8, 4, 8, 4, TN_SPLIT_RESHAPE, 0},
-        {"atis-2enc", "encoder1.value", 4, 4, 4, 4, TN_SPLIT_BANKS, 0},
-        {"atis-2enc", "encoder1.output", 4, 4, 2, 4, TN_SPLIT_AUTO, 0},
-        {"atis-2enc", "encoder2.widen", 2, 2, 4, 4, TN_SPLIT_PARTITION, 0},
+        {"atis-2enc", "encoder1.query", 4, 4, 4, 4, TN_SPLIT_RESHAPE, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"atis-2enc", "encoder2.narrow", 8, 4, 8, 4, TN_SPLIT_RESHAPE, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"atis-2enc", "encoder1.value", 4, 4, 4, 4, TN_SPLIT_BANKS, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"atis-2enc", "encoder1.output", 4, 4, 2, 4, TN_SPLIT_AUTO, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"atis-2enc", "encoder2.widen", 2, 2, 4, 4, TN_SPLIT_PARTITION, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"atis-2enc", "encoder1.query", 4, 4, 1, 4, TN_SPLIT_RESHAPE, 0, 0, TN_SKEW_TOKENS,
+         TN_ARRAY_SYSTOLIC},
+        {"atis-2enc", "encoder2.narrow", 8, 4, 1, 4, TN_SPLIT_BANKS, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_SYSTOLIC},
+        {"atis-2enc", "encoder1.value", 4, 16, 1, 4, TN_SPLIT_PARTITION, 0, 0, TN_SKEW_TOKENS,
+         TN_ARRAY_SYSTOLIC},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) check(&cases[c], cases[c].model);
 }
@@ -124,27 +134,40 @@ static void layers(void **state) {
 static void steps(void **state) {
     (void)state;
     static const priced_case cases[] = {
-        {"tiny-tt", "", 4, 4, 4, 4, TN_SPLIT_RESHAPE, 0},
-        {"tiny-tt", "", 2, 2, 1, 2, TN_SPLIT_RESHAPE, 0},
-        {"tiny-tt", "", 2, 4, 2, 8, TN_SPLIT_AUTO, 0},
-        {"tiny-ttm", "", 4, 4, 4, 4, TN_SPLIT_RESHAPE, 0},
-        {"tiny-ttm", "", 8, 2, 4, 2, TN_SPLIT_RESHAPE, 0},
-        {"tiny-dense", "", 4, 4, 2, 16, TN_SPLIT_RESHAPE, 0},
-        {"tiny-tt", "", 4, 4, 4, 4, TN_SPLIT_PARTITION, 0},
-        {"tiny-tt", "", 4, 4, 4, 4, TN_SPLIT_BANKS, 0},
-        {"tiny-tt", "", 2, 4, 2, 8, TN_SPLIT_BANKS, 0},
-        {"tiny-ttm", "", 8, 2, 4, 2, TN_SPLIT_PARTITION, 0},
-        {"tiny-ttm", "", 4, 4, 4, 4, TN_SPLIT_BANKS, 0},
-        {"tiny-dense", "", 16, 8, 16, 16, TN_SPLIT_PARTITION, 0},
-        {"tiny-dense", "", 16, 8, 16, 16, TN_SPLIT_AUTO, 0},
-        {"tiny-ttm", "", 16, 8, 16, 16, TN_SPLIT_AUTO, 0},
-        {"tiny-ttm", "", 4, 4, 4, 16, TN_SPLIT_BANKS, 6},
-        {"tiny-tt", "", 2, 4, 2, 8, TN_SPLIT_RESHAPE, 3},
-        {"tiny-dense", "", 4, 4, 2, 16, TN_SPLIT_PARTITION, 12},
+        {"tiny-tt", "", 4, 4, 4, 4, TN_SPLIT_RESHAPE, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-tt", "", 2, 2, 1, 2, TN_SPLIT_RESHAPE, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-tt", "", 2, 4, 2, 8, TN_SPLIT_AUTO, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-ttm", "", 4, 4, 4, 4, TN_SPLIT_RESHAPE, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-ttm", "", 8, 2, 4, 2, TN_SPLIT_RESHAPE, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-dense", "", 4, 4, 2, 16, TN_SPLIT_RESHAPE, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-tt", "", 4, 4, 4, 4, TN_SPLIT_PARTITION, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-tt", "", 4, 4, 4, 4, TN_SPLIT_BANKS, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-tt", "", 2, 4, 2, 8, TN_SPLIT_BANKS, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-ttm", "", 8, 2, 4, 2, TN_SPLIT_PARTITION, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-ttm", "", 4, 4, 4, 4, TN_SPLIT_BANKS, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-dense", "", 16, 8, 16, 16, TN_SPLIT_PARTITION, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-dense", "", 16, 8, 16, 16, TN_SPLIT_AUTO, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-ttm", "", 16, 8, 16, 16, TN_SPLIT_AUTO, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-ttm", "", 4, 4, 4, 16, TN_SPLIT_BANKS, 6, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-tt", "", 2, 4, 2, 8, TN_SPLIT_RESHAPE, 3, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-dense", "", 4, 4, 2, 16, TN_SPLIT_PARTITION, 12, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-ttm", "", 4, 4, 4, 16, TN_SPLIT_BANKS, 0, 700, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-tt", "", 4, 4, 4, 32, TN_SPLIT_BANKS, 5, 1000, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"tiny-ttm", "", 2, 2, 2, 4, TN_SPLIT_BANKS, 0, 0, TN_SKEW_FEATURES, TN_ARRAY_LANES},
+        {"tiny-ttm", "", 2, 4, 2, 2, TN_SPLIT_BANKS, 0, 0, TN_SKEW_FEATURES, TN_ARRAY_LANES},
+        {"tiny-tt", "", 4, 2, 2, 8, TN_SPLIT_BANKS, 0, 700, TN_SKEW_FEATURES, TN_ARRAY_LANES},
+        {"tiny-dense", "", 4, 4, 2, 4, TN_SPLIT_BANKS, 0, 0, TN_SKEW_FEATURES, TN_ARRAY_LANES},
+        {"tiny-tt", "", 4, 4, 1, 4, TN_SPLIT_RESHAPE, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_SYSTOLIC},
+        {"tiny-ttm", "", 2, 8, 1, 4, TN_SPLIT_RESHAPE, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_SYSTOLIC},
+        {"tiny-dense", "", 8, 2, 1, 2, TN_SPLIT_RESHAPE, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_SYSTOLIC},
+        {"tiny-tt", "", 8, 4, 1, 8, TN_SPLIT_BANKS, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_SYSTOLIC},
+        {"tiny-ttm", "", 4, 4, 1, 4, TN_SPLIT_PARTITION, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_SYSTOLIC},
+        {"tiny-dense", "", 4, 8, 1, 4, TN_SPLIT_AUTO, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_SYSTOLIC},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char model[2048];
-        snprintf(model, sizeof model, "%s/oracles/training/%s/model.yaml", TEST_SHARED_DIR, cases[c].model);
+        snprintf(model, sizeof model, "%s/oracles/training/%.11s/model.yaml", TEST_SHARED_DIR,
+                 cases[c].model);
         if (access(model, R_OK) != 0) {
             print_message("SKIPPED: %s is absent\n", model);
             skip();
@@ -155,11 +178,14 @@ static void steps(void **state) {
 
 static void kernels(void **state) {
     (void)state;
-    static const priced_case cases[] = {{"kernels", "", 2, 2, 1, 4, TN_SPLIT_RESHAPE, 0},
-                                        {"kernels", "", 4, 8, 2, 16, TN_SPLIT_RESHAPE, 0}};
+    static const priced_case cases[] = {
+        {"kernels", "", 2, 2, 1, 4, TN_SPLIT_RESHAPE, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"kernels", "", 4, 8, 2, 16, TN_SPLIT_RESHAPE, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_LANES},
+        {"kernels", "", 2, 2, 1, 4, TN_SPLIT_RESHAPE, 0, 0, TN_SKEW_TOKENS, TN_ARRAY_SYSTOLIC}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         check(&cases[c], test_source("tests/rtl/data/kernels.yaml"));
-    const priced_case gated = {"gated", "", 2, 2, 1, 4, TN_SPLIT_RESHAPE, 0};
+    const priced_case gated = {"gated",       "", 2, 2, 1, 4, TN_SPLIT_RESHAPE, 0, 0, TN_SKEW_TOKENS,
+                               TN_ARRAY_LANES};
     check(&gated, test_source("tests/rtl/data/gated.yaml"));
 }
 

@@ -35,7 +35,7 @@ static void test_refused(void **state) {
         {"--set precision.products=bfp16,8,4", "weights in bfp16,8,4"},
         {"--layer query --set precision.products=bfp16,8,4", "weights in bfp16,8,4"},
         {"--layer query --set precision.weights=int8", "weights in int8"},
-        {"--layer query --set build.array=systolic", "build.array is systolic"},
+        {"--set build.array=systolic --set build.fusion=additions", "build.array: systolic has no template"},
         {"--set build.schedule=gradients-together", "build.schedule is gradients-together"},
         {"--layer query --set build.schedule=parallel", "build.schedule is parallel"},
         {"--update --set build.schedule=pipelined", "set it to sequential"},

@@ -121,6 +121,10 @@ static void test_steps_train(void **state) {
     (void)state;
     const char *ttm = test_shared_or_skip("oracles/training/tiny-ttm/model.yaml");
     check_steps(ttm, "", false);
+    check_steps(ttm,
+                "--set build.split=banks --set build.skew=features --set build.rows=2 --set build.columns=2 "
+                "--set build.reduction=2",
+                simulates());
     check_steps(test_shared_or_skip("oracles/training/tiny-tt/model.yaml"),
                 "--set build.rows=2 --set build.columns=2 --set build.reduction=2 --set build.vector=2",
                 false);
@@ -136,6 +140,7 @@ static void test_kernels_train(void **state) {
     check_steps(model, "--set build.rows=4 --set build.vector=8", false);
     /* Kernels of eight lanes, of four, of two and of one. */
     check_steps(model, "--set build.vector=8 --set build.lane_dsp=5", simulates());
+    check_steps(model, "--set build.vector=8 --set build.lane_lut=1000", simulates());
     check_steps(test_source("tests/rtl/data/gated.yaml"), "", simulates());
 }
 

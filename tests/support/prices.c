@@ -40,6 +40,8 @@ tn_build test_random_build(uint64_t *state) {
     build.placement = test_draw(state, 4) == 0;
     if (test_draw(state, 3) == 0) build.lane_dsp = 1 + test_draw(state, 24);
     build.off_chip_over_bytes = test_draw(state, 3) ? 0 : 50000;
+    if (test_draw(state, 3) == 0) build.lane_lut = 100 * test_draw(state, 24);
+    build.skew = (uint32_t)test_draw(state, 2);
     return build;
 }
 

@@ -1,5 +1,6 @@
 /* Every file of tests/malformed is refused as its .expect file says (see tests/malformed/README.md). */
 #include "device/device.h"
+#include "device/hls_report.h"
 #include "finetune/fit.h"
 #include "finetune/gpu.h"
 #include "finetune/language_model.h"
@@ -49,6 +50,14 @@ static tn_status load_language_model(const char *path, tn_error *error) {
     tn_arena arena = {0};
     tn_language_model model;
     tn_status status = tn_language_model_load(path, NULL, 0, &arena, &model, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
+static tn_status load_hls_report(const char *path, tn_error *error) {
+    tn_arena arena = {0};
+    tn_hls_report report;
+    tn_status status = tn_hls_report_load(path, &arena, &report, error);
     tn_arena_free(&arena);
     return status;
 }
@@ -139,13 +148,21 @@ typedef struct kind {
 } kind;
 
 static const kind KINDS[] = {
-    {"accuracy", load_accuracy},   {"csv", load_csv},
-    {"device", load_device},       {"finetune", fit_measurements},
-    {"gpu-table", load_gpu_table}, {"language-model", load_language_model},
-    {"network", load_network},     {"table", load_table},
-    {"model", load_model},         {"npy", load_arrays},
-    {"npz", load_arrays},          {"safetensors", load_arrays},
-    {"space", load_space},         {"yaml", load_yaml},
+    {"accuracy", load_accuracy},
+    {"csv", load_csv},
+    {"device", load_device},
+    {"finetune", fit_measurements},
+    {"gpu-table", load_gpu_table},
+    {"hls-report", load_hls_report},
+    {"language-model", load_language_model},
+    {"network", load_network},
+    {"table", load_table},
+    {"model", load_model},
+    {"npy", load_arrays},
+    {"npz", load_arrays},
+    {"safetensors", load_arrays},
+    {"space", load_space},
+    {"yaml", load_yaml},
 };
 
 enum { FEWEST_CASES = 60 };

@@ -183,13 +183,44 @@ static void pruned_passes(void **state) {
 typedef struct look {
     double *given;
     uint64_t rows, found, heads_gone;
+    double probability[8], magnitude[4]; /* that the first attention gave each token, and each head gave */
+    uint64_t choices;
 } look;
+
+/* Its places are those of the greatest, ascending; of tokens the first is among them. */
+static void check_choice(look *l, const float *place, const double *weight, uint64_t count, uint64_t stay,
+                         bool of_tokens) {
+    bool stays[8] = {false};
+    for (uint64_t i = 0; i < stay; i++) {
+        assert_true(i == 0 || place[i] > place[i - 1]);
+        stays[(int)place[i]] = true;
+    }
+    assert_true(!of_tokens || stays[0]);
+    for (uint64_t a = of_tokens; a < count; a++)
+        for (uint64_t b = of_tokens; b < count; b++)
+            if (stays[a] && !stays[b]) assert_true(weight[a] >= weight[b]);
+    l->choices++;
+}
+
+static void watch_first_attention(look *l, const tn_step *step, const tn_operation *o, uint32_t array,
+                                  const float *value) {
+    const tn_array *made = &step->array[array];
+    if (strcmp(step->layer[made->layer].name, "encoder1.attention") != 0) return;
+    for (uint64_t i = 0; o->kind == TN_OP_SOFTMAX && i < made->elements; i++)
+        l->probability[i % 8] += (double)value[i];
+    for (uint64_t i = 0; o->kind == TN_OP_PRODUCT && made->part == TN_PART_OUTPUT && i < made->elements; i++)
+        l->magnitude[i % 16 / 4] += fabs((double)value[i]);
+    if (o->kind == TN_OP_TOP && made->number == 1) check_choice(l, value, l->probability, 8, 4, true);
+    if (o->kind == TN_OP_TOP && made->number == 2) check_choice(l, value, l->magnitude, 4, 2, false);
+    if (o->kind == TN_OP_PRODUCT) assert_int_equal(o->rows, 8);
+}
 
 static void watch(void *user, const tn_step *step, uint32_t operation, uint32_t array, const void *values) {
     look *l = user;
     const tn_operation *o = &step->operation[operation];
     const float *value = values;
     const tn_array *this_array = &step->array[array];
+    watch_first_attention(l, step, o, array, value);
     if (strcmp(step->layer[this_array->layer].name, "positions") == 0 && !o->gather) {
         assert_true(this_array->elements <= 24 * 16);
         for (uint64_t i = 0; i < this_array->elements; i++) l->given[i] = (double)value[i];
@@ -238,7 +269,8 @@ static void rows_and_heads_that_stay(void **state) {
     tn_trainer_watch(trainer, watch, &l);
     assert_int_equal(tn_trainer_forward(trainer, &example, 1, false, NULL, &result, NULL), TN_OK);
     assert_int_equal(l.found, 4);
-    assert_int_equal(l.heads_gone, 3 * 2);
+    assert_int_equal(l.heads_gone, 2 * 2); /* the first attention has all */
+    assert_int_equal(l.choices, 2);
     assert_int_equal(result.labels[0] + result.labels[1], 1 + 4);
     tn_trainer_free(trainer);
     tn_arena_free(&arena);

@@ -15,6 +15,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "step/program_cache.h"
 #include "support/models.h"
 #include "support/trained.h"
 #include "train/initial.h"
@@ -347,6 +348,129 @@ static void arrays_are_kept_in_their_format(void **state) {
     }
 }
 
+/* Whatever the two formats are, a step before the change is that of the first to the bit, one behind it that of the
+ * second, in all layers or in the first ones. Formats of chunks share a kernel of chunks, others stand beside each other, and
+ * what products alone read is kept in the wider one. */
+static void formats_change(void **state) {
+    (void)state;
+    static const struct {
+        const char *begin, *end;
+        double passes; /* 0: not in chunks */
+    } row[] = {{"fp32", "bf16", 0},
+               {"bf16", "fp32", 0},
+               {"fp32", "bfp4,8,4", 0},
+               {"bfp4,8,4", "bfp4,8,2", 2.5},
+               {"bfp4,8,8", "bfp4,8,2", 8.5}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        test_trained alone[2];
+        char products[64], schedule[96];
+        tn_arena arena = {0};
+        tn_model *model;
+        for (int end = 0; end < 2; end++) {
+            snprintf(products, sizeof products, "precision={products: \"%s\"}",
+                     end ? row[i].end : row[i].begin);
+            const char *const set[] = {"sequence=6", products};
+            assert_int_equal(tn_model_load("atis-2enc", set, 2, &arena, &model, NULL), TN_OK);
+            alone[end] = test_train(model, TN_FLOAT32, 1, NULL, NULL);
+        }
+        snprintf(products, sizeof products, "precision={products: \"%s\"}", row[i].end);
+        snprintf(schedule, sizeof schedule, "precision_schedule={begin: \"%s\", steps: 0.5}", row[i].begin);
+        const char *const set[] = {"sequence=6", products, schedule};
+        assert_int_equal(tn_model_load("atis-2enc", set, 3, &arena, &model, NULL), TN_OK);
+        for (int end = 0; end < 2; end++) {
+            double share;
+            const test_trained now = test_train_at(model, TN_FLOAT32, 1, end ? 0.5 : 0.4999, &share);
+            assert_true(share == end);
+            /* FP32 by itself sums in another order; arrays that are kept in groups along one axis and read along another
+             * are rounded twice. */
+            if (strcmp(end ? row[i].end : row[i].begin, "fp32") == 0)
+                assert_true(test_trained_distance(&now, &alone[end]) < 1e-6);
+            else if (strcmp(row[i].end, "bfp4,8,4") != 0)
+                assert_memory_equal(now.values, alone[end].values, now.parameters * sizeof *now.values);
+            free(now.values);
+            free(alone[end].values);
+        }
+        const tn_step step = test_step_of(model, &arena);
+        tn_number_format begin, end;
+        assert_int_equal(tn_number_format_read(row[i].begin, &begin, NULL), TN_OK);
+        assert_int_equal(tn_number_format_read(row[i].end, &end, NULL), TN_OK);
+        const double wider = fmax(tn_number_format_bits(&begin), tn_number_format_bits(&end));
+        for (uint32_t o = 0; o < step.operations; o++) {
+            const tn_operation *operation = &step.operation[o];
+            if (operation->kind != TN_OP_PRODUCT) continue;
+            assert_int_equal(operation->arithmetic->chunk_bits, row[i].passes > 0 ? 2 : 0);
+            assert_int_equal(operation->arithmetic->begins, row[i].passes == 0);
+            if (row[i].passes > 0) assert_true(fabs(operation->cycle_ratio - row[i].passes) < 1e-12);
+            for (int k = 0; k < 2; k++)
+                assert_true(tn_number_format_bits(step.array[operation->reads[k]].format) >= wider);
+        }
+        tn_arena_free(&arena);
+    }
+}
+
+static void schedules_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *products, *schedule, *message;
+    } row[] = {
+        {"bfp16,8,4", "{steps: 0.5}", "no key \"begin\""},
+        {"bfp16,8,4", "{begin: fp32, narrow: fp32}", "both begin and narrow"},
+        {"bfp16,8,4", "{begin: fp33}", "fp33"},
+        {"bfp16,8,4", "{begin: \"bfp16,8,4\"}", "the format that it ends in"},
+        {"bfp16,8,4", "{begin: olive4}", "outlier-victim pairs"},
+        {"bfp16,8,4", "{begin: fp32, a: 0.5}", "FAST's rule"},
+        {"bfp16,8,2", "{begin: \"bfp16,8,4\", a: 0.5}", "FAST's rule"},
+        {"bfp16,8,4", "{begin: \"bfp8,8,2\", a: 0.5}", "FAST's rule"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char products[64], schedule[96];
+        tn_arena arena = {0};
+        tn_error error = {0};
+        tn_model *model;
+        tn_step step;
+        snprintf(products, sizeof products, "precision.products=%s", row[i].products);
+        snprintf(schedule, sizeof schedule, "precision_schedule=%s", row[i].schedule);
+        const char *const set[] = {products, schedule};
+        tn_status status = tn_model_load("atis-2enc", set, 2, &arena, &model, &error);
+        if (status == TN_OK) {
+            tn_program_cache *cache;
+            assert_int_equal(tn_program_cache_new(&cache, &error), TN_OK);
+            status = tn_step_build(model, cache, &arena, &step, &error);
+            tn_program_cache_free(cache);
+        }
+        if (status != TN_INPUT || !strstr(error.message, row[i].message))
+            fail_msg("%s: status %d, %s", row[i].schedule, status, error.message);
+        tn_arena_free(&arena);
+    }
+}
+
+/* FP32 in the first layers alone: their products are those of FP32 throughout, the others' never. */
+static void first_layers_begin(void **state) {
+    (void)state;
+    const tn_precision_schedule schedule = {.steps = 0.25, .layers = 0.5};
+    assert_true(tn_precision_schedule_begins(&schedule, 0.2, 0.5));
+    assert_false(tn_precision_schedule_begins(&schedule, 0.2, 0.51));
+    assert_false(tn_precision_schedule_begins(&schedule, 0.25, 0.5));
+    tn_arena arena = {0};
+    tn_model *model;
+    const char *const set[] = {"sequence=6", "precision.products=bf16",
+                               "precision_schedule={begin: fp32, steps: 1, layers: 0.5}"};
+    double share;
+    assert_int_equal(tn_model_load("atis-2enc", set, 3, &arena, &model, NULL), TN_OK);
+    const test_trained now = test_train_at(model, TN_FLOAT32, 1, 0.9, &share);
+    const tn_step step = test_step_of(model, &arena);
+    uint64_t products = 0, ending = 0;
+    for (uint32_t o = 0; o < step.operations; o++) {
+        if (step.operation[o].kind != TN_OP_PRODUCT) continue;
+        products++;
+        ending += (double)(step.operation[o].layer + 1) > 0.5 * (double)step.layers;
+    }
+    assert_true(ending > 0 && ending < products);
+    assert_true(share > 0 && share < 1);
+    free(now.values);
+    tn_arena_free(&arena);
+}
+
 /* By shares a step is that of the narrow format before, of the wide one behind; by FAST's rule with a threshold above or
  * below all gains too, and between them some operands are wide. Passes are priced on a kernel of chunks. */
 static void mantissas_grow(void **state) {
@@ -398,6 +522,9 @@ int main(void) {
         cmocka_unit_test(float32_rounds_as_float64_does),
         cmocka_unit_test(products_are_those_of_rounded_rows),
         cmocka_unit_test(arrays_are_kept_in_their_format),
+        cmocka_unit_test(formats_change),
+        cmocka_unit_test(first_layers_begin),
+        cmocka_unit_test(schedules_are_refused),
         cmocka_unit_test(mantissas_grow),
         cmocka_unit_test(gradients_are_what_a_doubled_loss_doubles),
         cmocka_unit_test(errors_fall_with_the_mantissa),

@@ -1,5 +1,5 @@
-/* Sparse training, executed: a fixed share of every dense matrix is live, that of the greatest accumulated gradient;
- * multiply-adds, counted over the weights that are not zero, are as predicted. */
+/* Sparse training by magnitude, executed: a fixed share of every dense matrix is live, that of the greatest magnitude;
+ * multiply-adds, counted by the mask, are as predicted. */
 #include "support/models.h"
 #include "support/trained.h"
 #include "train/initial.h"
@@ -32,7 +32,7 @@ static void the_greatest_stay(void **state) {
     for (int trial = 0; trial < 2000; trial++) {
         size_t count = 1 + tn_splitmix_below(&random, MOST), live = 1 + tn_splitmix_below(&random, count),
                kept = 0;
-        double value[MOST], given[MOST], size[MOST], mask[MOST], scratch[2 * MOST];
+        double value[MOST], given[MOST], size[MOST], mask[MOST], scratch[TN_SELECTION_ROOM * MOST];
         for (size_t i = 0; i < count; i++) {
             given[i] = value[i] = (double)tn_splitmix_below(&random, trial % 3 ? 9 : 1000000) - 4.5;
             size[i] = fabs(value[i]);

@@ -96,6 +96,13 @@ module engine (
   logic [2*BANKS-1:0] added_used;
   logic [2*BANKS*ADDRESS-1:0] added_address;
 
+  // ---- what only products on a systolic array have ----
+  logic on_array, rests, streaming, reads_row, drained_all;
+  logic [PHASE-1:0] act_cycles;
+  logic [ADDRESS-1:0] right_address_in, result_address_in;  // of a row within its block
+  logic [ROTATE-1:0] right_rotation_in, result_rotation_in;
+  logic [INSIDE-1:0] right_place_in, result_place_in;
+
   // ---- control ----
   logic [TILE-1:0] round, slot;  // tiles of earlier rounds; the open one at hand
   logic [PHASE-1:0] phase;
@@ -106,8 +113,11 @@ module engine (
   logic [GROUP_LEVELS-1:0] group_last;
   wire last_group = &group_last;
   logic first_group;
-  wire [CUTS-1:0] column_cut = d[F_EDGE_COLUMN+:CUTS] & tile_last[0+:CUTS];
-  wire [CUTS-1:0] row_cut = d[F_EDGE_ROW+:CUTS] & tile_last[CUTS+:CUTS];
+  // The first counters of tiles are those of blocks of columns and rows; on an array the last ones, as vectors that take
+  // the same weights follow each other.
+  localparam int TOP = TILE_LEVELS - 2 * CUTS;
+  wire [CUTS-1:0] column_cut = d[F_EDGE_COLUMN+:CUTS] & (on_array ? tile_last[TOP+:CUTS] : tile_last[0+:CUTS]);
+  wire [CUTS-1:0] row_cut = d[F_EDGE_ROW+:CUTS] & (on_array ? tile_last[TOP+CUTS+:CUTS] : tile_last[CUTS+:CUTS]);
   wire [CUTS-1:0] term_cut = d[F_EDGE_TERM+:CUTS] & group_last[0+:CUTS];
 
   // A block is one of 4^CUTS in a row, so its kind is its low bits.
@@ -139,6 +149,7 @@ module engine (
       if (pass && extra_phases > cycles) cycles = extra_phases;
       if (pass && streams && result_phases > cycles) cycles = result_phases;
     end
+    if (on_array) cycles = act_cycles;
   end
   // A pass's trip that fires is written from then on; one that fetches less than the trip before it took to write waits.
   logic [PHASE-1:0] unwritten_trip;
@@ -146,18 +157,22 @@ module engine (
   wire fire = run && phase >= cycles - 1'b1 && !trip_waits;
   wire last_slot = slot == open - 1'b1;
   wire last_round = open >= tiles - round;
-  wire sweep = fire && last_slot;
-  wire last_issue = sweep && last_group && last_round;
+  wire sweep = fire && last_slot && (!on_array || streaming);
+  wire round_ends = on_array && rests ? fire && drained_all : sweep && last_group;
+  wire last_issue = round_ends && last_round;
 
   logic [TILE_PORTS*ADDRESS-1:0] tile_address;
   logic [TILE_PORTS*ROTATE-1:0] tile_rotation;
   logic [TILE_PORTS*INSIDE-1:0] tile_place;
   odometer #(.LEVELS(TILE_LEVELS), .OPERANDS(TILE_PORTS), .COUNT(COUNT), .ADDRESS(ADDRESS), .ROTATE(ROTATE), .INSIDE(INSIDE)) tile (
-      .clk, .load, .step(fire && real_tile), .save(sweep && last_group), .restore(sweep && !last_group),
+      .clk, .load, .step(on_array && rests ? round_ends : fire && real_tile && (!on_array || streaming)), .save(round_ends),
+      .restore(sweep && !last_group && !(on_array && rests)),
       .count(d[F_TILE_COUNT+:TILE_LEVELS*COUNT]), .period(d[F_TILE_PERIOD+:TILE_LEVELS*TILE_PORTS*4]),
       .stride(d[F_TILE_STRIDE+:TILE_LEVELS*TILE_PORTS*ADDRESS]),
       .turn_period(d[F_TILE_TURN_PERIOD+:TILE_LEVELS*TILE_PORTS*4]),
-      .turn(d[F_TILE_TURN+:TILE_LEVELS*TILE_PORTS*ROTATE]), .spot(d[F_TILE_INSIDE+:TILE_LEVELS*TILE_PORTS*4]),
+      .turn(d[F_TILE_TURN+:TILE_LEVELS*TILE_PORTS*ROTATE]),
+      .further_period(d[F_TILE_FURTHER_PERIOD+:TILE_LEVELS*TILE_PORTS*4]),
+      .further(d[F_TILE_FURTHER+:TILE_LEVELS*TILE_PORTS]), .spot(d[F_TILE_INSIDE+:TILE_LEVELS*TILE_PORTS*4]),
       .shift(d[F_TILE_SHIFT+:TILE_LEVELS*TILE_PORTS*4]),
       .top((TILE_PORTS * ROTATE)'({extra_top, result_top, right_top, left_top}) & ~(~(TILE_PORTS * ROTATE)'(0) << ADDED_AT * ROTATE) |
            (TILE_PORTS * ROTATE)'(added_top) << ADDED_AT * ROTATE),
@@ -171,7 +186,9 @@ module engine (
       .count(d[F_GROUP_COUNT+:GROUP_LEVELS*COUNT]), .period(d[F_GROUP_PERIOD+:GROUP_LEVELS*GROUP_PORTS*4]),
       .stride(d[F_GROUP_STRIDE+:GROUP_LEVELS*GROUP_PORTS*ADDRESS]),
       .turn_period(d[F_GROUP_TURN_PERIOD+:GROUP_LEVELS*GROUP_PORTS*4]),
-      .turn(d[F_GROUP_TURN+:GROUP_LEVELS*GROUP_PORTS*ROTATE]), .spot(d[F_GROUP_INSIDE+:GROUP_LEVELS*GROUP_PORTS*4]),
+      .turn(d[F_GROUP_TURN+:GROUP_LEVELS*GROUP_PORTS*ROTATE]),
+      .further_period(d[F_GROUP_FURTHER_PERIOD+:GROUP_LEVELS*GROUP_PORTS*4]),
+      .further(d[F_GROUP_FURTHER+:GROUP_LEVELS*GROUP_PORTS]), .spot(d[F_GROUP_INSIDE+:GROUP_LEVELS*GROUP_PORTS*4]),
       .shift(d[F_GROUP_SHIFT+:GROUP_LEVELS*GROUP_PORTS*4]),
       .top((GROUP_PORTS * ROTATE)'({extra_top, result_top, right_top, left_top})),
       .address(group_address), .rotation(group_rotation), .place(group_place), .last(group_last));
@@ -199,9 +216,9 @@ module engine (
       first_group <= 1'b1;
     end else begin
       phase <= fire ? '0 : phase + 1'b1;
-      if (fire) slot <= last_slot ? '0 : slot + 1'b1;
+      if (fire && (!on_array || streaming)) slot <= last_slot ? '0 : slot + 1'b1;
       if (sweep) first_group <= last_group;
-      if (sweep && last_group) round <= round + open;
+      if (round_ends) round <= round + open;
     end
   end
   assign load = state == LOAD;
@@ -237,7 +254,7 @@ module engine (
       field_add(tile_rotation[0+:ROTATE], group_rotation[0+:ROTATE], left_top), look_rotation[0+:ROTATE], left_top);
   read_port #(.MEMORIES(MEMORIES), .MEMORY(MEMORY), .BANKS(BANKS), .WORD(WORD), .ADDRESS(ADDRESS), .ROTATE(ROTATE),
               .INSIDE(INSIDE), .CHOICE(CHOICE), .MASK(MEMORY_MASK), .TOP(MEMORY_TOP)) left (
-      .clk, .reset, .valid(idle ? host_valid && !host_write && !host_memory[15] : run && real_tile && phase < left_phases && reads_left), .first(phase == 0),
+      .clk, .reset, .valid(idle ? host_valid && !host_write && !host_memory[15] : run && real_tile && phase < left_phases && reads_left && (!on_array || streaming)), .first(phase == 0),
       .choice(left_first + CHOICE'(phase)), .memory(left_memory),
       .base(idle ? host_word[ADDRESS-1:0] : left_base), .rotation(idle ? host_bank[ROTATE-1:0] : left_rotation),
       .place(idle ? host_element[INSIDE-1:0] : tile_place[0+:INSIDE] | group_place[0+:INSIDE] | look_place[0+:INSIDE]),
@@ -248,13 +265,13 @@ module engine (
 
   read_port #(.MEMORIES(MEMORIES), .MEMORY(MEMORY), .BANKS(BANKS), .WORD(WORD), .ADDRESS(ADDRESS), .ROTATE(ROTATE),
               .INSIDE(INSIDE), .CHOICE(CHOICE), .SERVES(RIGHT_SERVES), .MASK(MEMORY_MASK), .TOP(MEMORY_TOP)) right (
-      .clk, .reset, .valid(run && real_tile && phase < right_phases && reads_right), .first(phase == 0),
+      .clk, .reset, .valid(run && real_tile && phase < right_phases && reads_right && (!on_array || reads_row)), .first(phase == 0),
       .choice(right_first + CHOICE'(phase)), .memory(right_memory),
       .base(d[F_RIGHT_BASE+:ADDRESS] + tile_address[ADDRESS+:ADDRESS] + group_address[ADDRESS+:ADDRESS] +
-            look_address[ADDRESS+:ADDRESS]),
-      .rotation(field_add(field_add(tile_rotation[ROTATE+:ROTATE], group_rotation[ROTATE+:ROTATE], right_top),
-                          look_rotation[ROTATE+:ROTATE], right_top)),
-      .place(tile_place[INSIDE+:INSIDE] | group_place[INSIDE+:INSIDE] | look_place[INSIDE+:INSIDE]),
+            look_address[ADDRESS+:ADDRESS] + right_address_in),
+      .rotation(field_add(field_add(field_add(tile_rotation[ROTATE+:ROTATE], group_rotation[ROTATE+:ROTATE], right_top),
+                                    look_rotation[ROTATE+:ROTATE], right_top), right_rotation_in, right_top)),
+      .place(tile_place[INSIDE+:INSIDE] | group_place[INSIDE+:INSIDE] | look_place[INSIDE+:INSIDE] | right_place_in),
       .choice1(right_choice1), .used1(right_used1), .offset1(right_offset1),
       .read(right_read), .used(right_used), .address(right_address), .choice2(right_choice2), .data,
       .valid3(right_valid3), .first3(right_first3), .words(right_fetched));
@@ -277,16 +294,18 @@ module engine (
   assign host_q = host_beside ? host_of_rows : left_lane[31:0];
 
   // ---- sums: four cycles from issue to multiplier ----
+  logic sum_finished;
+  logic [SUM_LANES*32-1:0] sum;
+`ifndef HAS_ARRAY
   logic sum_valid, sum_first, sum_last;
   logic [SLOT-1:0] sum_slot;
   flags #(.WIDTH(1), .CYCLES(4)) to_lanes (.clk, .reset, .d(fire && real_tile && !vector), .q(sum_valid));
   delay #(.WIDTH(SLOT + 2), .CYCLES(4)) beside (
       .clk, .d({first_group, last_group, slot[SLOT-1:0]}), .q({sum_first, sum_last, sum_slot}));
-  logic sum_finished;
-  logic [ROWS*COLUMNS*32-1:0] sum;
   dot_lanes #(.ROWS(ROWS), .COLUMNS(COLUMNS), .TERMS(TERMS), .MULTIPLY(MULTIPLY), .ADD(ADD), .OPEN(OPEN), .SLOT(SLOT)) dot (
       .clk, .reset, .valid(sum_valid), .first(sum_first), .last(sum_last), .slot(sum_slot), .left(left_lane[ROWS*TERMS*32-1:0]),
       .right(right_lane[TERMS*COLUMNS*32-1:0]), .finished(sum_finished), .result(sum));
+`endif
 
   // ---- SGD: w - rate * g ----
   wire [VECTOR*32-1:0] updated;
@@ -315,29 +334,41 @@ module engine (
   wire [GOES-1:0] goes = {
     result_memory,
     idle ? host_word[ADDRESS-1:0]
-         : d[F_RESULT_BASE+:ADDRESS] + tile_address[2*ADDRESS+:ADDRESS] + group_result_address + look_address[2*ADDRESS+:ADDRESS],
+         : d[F_RESULT_BASE+:ADDRESS] + tile_address[2*ADDRESS+:ADDRESS] + group_result_address + look_address[2*ADDRESS+:ADDRESS] +
+           result_address_in,
     idle ? host_bank[ROTATE-1:0]
-         : field_add(field_add(tile_rotation[2*ROTATE+:ROTATE], group_result_rotation, result_top),
-                     look_rotation[2*ROTATE+:ROTATE], result_top),
-    idle ? host_element[INSIDE-1:0] : tile_place[2*INSIDE+:INSIDE] | group_result_place | look_place[2*INSIDE+:INSIDE],
+         : field_add(field_add(field_add(tile_rotation[2*ROTATE+:ROTATE], group_result_rotation, result_top),
+                               look_rotation[2*ROTATE+:ROTATE], result_top), result_rotation_in, result_top),
+    idle ? host_element[INSIDE-1:0]
+         : tile_place[2*INSIDE+:INSIDE] | group_result_place | look_place[2*INSIDE+:INSIDE] | result_place_in,
     result_first, result_phases};
   logic updated_valid;
   logic [GOES-1:0] updated_goes, sum_goes;
   flags #(.WIDTH(1), .CYCLES(TO_UPDATED)) with_update (
       .clk, .reset, .d(fire && real_tile && vector && !pass), .q(updated_valid));
   delay #(.WIDTH(GOES), .CYCLES(TO_UPDATED)) beside_update (.clk, .d(goes), .q(updated_goes));
-  delay #(.WIDTH(GOES), .CYCLES(TO_SUM - TO_UPDATED)) with_sum (.clk, .d(updated_goes), .q(sum_goes));
 
   // The operation's last issue, a padding one or not, travels so far, too.
   logic update_ended, sum_ended;
-  flags #(.WIDTH(1), .CYCLES(TO_UPDATED)) end_of_update (.clk, .reset, .d(last_issue && !pass), .q(update_ended));
+  flags #(.WIDTH(1), .CYCLES(TO_UPDATED)) end_of_update (.clk, .reset, .d(last_issue && !pass && !on_array), .q(update_ended));
+`ifdef HAS_ARRAY
+`include "systolic.svh"
+  assign on_array = !vector;
+`else
+  delay #(.WIDTH(GOES), .CYCLES(TO_SUM - TO_UPDATED)) with_sum (.clk, .d(updated_goes), .q(sum_goes));
   flags #(.WIDTH(1), .CYCLES(TO_SUM - TO_UPDATED)) end_of_sum (
       .clk, .reset, .d(update_ended && !vector), .q(sum_ended));
+  assign {on_array, rests, streaming, reads_row, drained_all} = 5'b0;
+  assign act_cycles = '0;
+  assign {right_address_in, result_address_in} = '0;
+  assign {right_rotation_in, result_rotation_in} = '0;
+  assign {right_place_in, result_place_in} = '0;
+`endif
 
   // ---- what a product does before it writes ----
   logic finished_valid, finished_ended;
   logic [GOES-1:0] finished_goes;
-  logic [ROWS*COLUMNS*32-1:0] finished_sum;
+  logic [SUM_LANES*32-1:0] finished_sum;
 `ifdef HAS_WRITE_BACK
 `include "write_back.svh"
 `else
@@ -371,7 +402,7 @@ module engine (
   generate
     for (genvar n = 0; n < LANES_RESULT; n++) begin : g_result
       wire [31:0] of_sum, of_update;
-      if (n < ROWS * COLUMNS) begin : g_sum
+      if (n < SUM_LANES) begin : g_sum
         assign of_sum = finished_sum[n*32+:32];
       end else begin : g_no_sum
         assign of_sum = '0;

@@ -1,7 +1,7 @@
 // Counters one inside the other, the first the fastest, and for each of OPERANDS arrays where the block at the counted
 // place lies: the sum over the counters of what each adds to the word address, to the rotation of the banks and to
 // the place within a word. No counter is multiplied: a counter adds `stride` to an address each time its low `period`
-// bits wrap, and likewise for rotations; its low `spot` bits, moved by `shift`, are the place within a word.
+// bits wrap, and likewise for rotations, which may go one bank `further` at the wraps of yet more bits; its low `spot` bits, moved by `shift`, are the place within a word.
 //
 // load: all counters to zero. step: to the next place. save: what is reached is where restore goes back to.
 module odometer #(
@@ -23,6 +23,8 @@ module odometer #(
     input logic [LEVELS*OPERANDS*ADDRESS-1:0] stride,
     input logic [      LEVELS*OPERANDS*4-1:0] turn_period,
     input logic [ LEVELS*OPERANDS*ROTATE-1:0] turn,
+    input logic [      LEVELS*OPERANDS*4-1:0] further_period,
+    input logic [        LEVELS*OPERANDS-1:0] further,
     input logic [      LEVELS*OPERANDS*4-1:0] spot,
     input logic [      LEVELS*OPERANDS*4-1:0] shift,
     input logic [        OPERANDS*ROTATE-1:0] top,          // of the arrays' banks
@@ -67,12 +69,14 @@ module odometer #(
         localparam int NEXT = I + OPERANDS;
         wire wraps = (one_more & ~(ALL << period[I*4+:4])) == 0;
         wire turns = (one_more & ~(ALL << turn_period[I*4+:4])) == 0;
+        wire goes_further = further[I] && (one_more & ~(ALL << further_period[I*4+:4])) == 0;
         wire [ROTATE-1:0] upper = top[o*ROTATE+:ROTATE];
         logic [ADDRESS-1:0] sum, sum_saved;
         logic [ROTATE-1:0] turned, turned_saved;
         wire [ADDRESS-1:0] sum_next = !carry[l] ? sum : last[l] ? '0 : wraps ? sum + stride[I*ADDRESS+:ADDRESS] : sum;
         wire [ROTATE-1:0] turned_next =
-            !carry[l] ? turned : last[l] ? '0 : turns ? field_add(turned, turn[I*ROTATE+:ROTATE], upper) : turned;
+            !carry[l] ? turned : last[l] ? '0 : turns ? field_add(turned, turn[I*ROTATE+:ROTATE] + ROTATE'(goes_further), upper)
+                                              : turned;
         always_ff @(posedge clk) begin
           if (load) {sum, turned} <= '0;
           else if (restore) {sum, turned} <= {sum_saved, turned_saved};

@@ -7,8 +7,8 @@
   // other. An entry is written by its second half.
   localparam int WORDS_HERE = SAMPLE_WORDS > 0 ? SAMPLE_WORDS : 1;
   localparam int LABELS_HERE = SAMPLE_LABELS > 0 ? SAMPLE_LABELS : 1;
-  logic [39:0] sample[2*WORDS_HERE];
-  logic [63:0] labels[2*LABELS_HERE];
+  (* ram_style = "distributed" *) logic [39:0] sample[2*WORDS_HERE];
+  (* ram_style = "distributed" *) logic [63:0] labels[2*LABELS_HERE];
   logic buffer;
   always_ff @(posedge clk)
     if (reset) buffer <= 1'b0;

@@ -1,7 +1,7 @@
 # Of `tenfold rtl --shell`: the engine on a bus, and the host program.
 # make host: host/simulated, the host program (host/host.c) with the shell in Verilator; FLOATS, INITIAL as above.
 # make xrt: host/card, the same program for a card; needs XRT, whose folder XILINX_XRT is. Never run.
-# make lint-shell: as `make lint`, of the whole.
+# make lint-shell, synthesise-shell: as `make lint` and `make synthesise`, of the whole.
 SHELL_SOURCES := fifo.sv shell.sv
 HOST_OBJECT := object-host-$(FLOATS)-$(INITIAL)
 
@@ -25,7 +25,11 @@ lint-shell:
 	$(VERILATOR) --lint-only -Wall -DSYNTHESIS --top-module shell waivers.vlt $(SHELL_SOURCES) $(SOURCES)
 	$(ICARUS) -g2012 -Wall -Wno-timescale -DSYNTHESIS -t null -s shell $(SHELL_SOURCES) $(SOURCES)
 
-.PHONY: host xrt lint-shell
+synthesise-shell:
+	$(YOSYS) -q -p "read_verilog -sv -DSYNTHESIS $(SHELL_SOURCES) $(SOURCES); \
+	    synth_xilinx -family xcup -uram -noiopad -noclkbuf -top shell -flatten; tee -o synthesis.txt stat -tech xilinx"
+
+.PHONY: synthesise-shell host xrt lint-shell
 
 # make xo, xclbin: by Vivado and v++, hours; never run.
 xo:
