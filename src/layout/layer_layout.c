@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { LISTS = 4096 }; /* about as many as layers that a sweep keeps at once */
+enum { LISTS = 8192 }; /* as many as layers that a sweep keeps at once */
 
 /* What the products of a layer's program take in kernels of one lane. */
 typedef struct layer_times {

@@ -245,33 +245,21 @@ uint64_t tn_layout_search_cycles(const tn_layout_search *layout_search) {
     return sum;
 }
 
-/* Cuts the product where it costs least as the words lie now; where that is more than `limit`, says so with something more, and
- * *taken stays. */
-static uint64_t best_cuts(const tn_layout_search *search, const tn_searched_product *p, uint64_t limit,
-                          uint32_t *taken) {
-    const uint64_t weight = search->issue_weight;
-    const tn_cut_choice *rows = &p->group[ROWS], *columns = &p->group[COLUMNS], *terms = &p->group[REDUCTION];
-    const uint32_t now[] = {[ROWS] = rows->taken, [COLUMNS] = columns->taken, [REDUCTION] = terms->taken};
+/* Cuts the product where it costs least as the words lie now. */
+static uint64_t best_cuts(const tn_layout_search *search, const tn_searched_product *p, uint32_t *taken) {
     const bool of_lanes = p->pass == TN_PASS_OF_LANES;
-    uint64_t best = tn_least(cost_of(p, now, weight), limit) + 1, fewest = UINT64_MAX;
-    for (uint32_t k = 0; k < terms->count; k++) fewest = tn_least(fewest, terms->cut[k].blocks);
-    for (uint32_t r = 0; r < rows->count; r++)
-        for (uint32_t c = 0; c < columns->count; c++) {
-            const uint64_t tiles = p->batch * rows->cut[r].blocks * columns->cut[c].blocks,
-                           write = p->access[RESULT][r][c];
-            if (of_lanes && tiles * weight * fewest >= best) continue;
-            for (uint32_t k = 0; k < terms->count; k++) {
-                const uint64_t issues = weight * terms->cut[k].blocks;
-                if (of_lanes && tiles * issues >= best) continue;
-                const uint32_t entry[] = {[ROWS] = r, [COLUMNS] = c, [REDUCTION] = k};
-                const uint64_t read = tn_greatest(p->access[LEFT][r][k], p->access[RIGHT][k][c]),
-                               cost = of_lanes ? tiles * (issues * read + tn_greatest(read, write) - read)
-                                               : cost_of(p, entry, weight);
+    uint64_t best = UINT64_MAX, weight = search->issue_weight;
+    uint32_t entry[GROUPS];
+    for (entry[ROWS] = 0; entry[ROWS] < p->group[ROWS].count; entry[ROWS]++)
+        for (entry[COLUMNS] = 0; entry[COLUMNS] < p->group[COLUMNS].count; entry[COLUMNS]++) {
+            uint64_t tiles = p->batch * p->group[ROWS].cut[entry[ROWS]].blocks *
+                             p->group[COLUMNS].cut[entry[COLUMNS]].blocks * weight;
+            for (entry[REDUCTION] = 0; entry[REDUCTION] < p->group[REDUCTION].count; entry[REDUCTION]++) {
+                if (of_lanes && tiles * p->group[REDUCTION].cut[entry[REDUCTION]].blocks >= best) continue;
+                uint64_t cost = cost_of(p, entry, weight);
                 if (cost >= best) continue;
                 best = cost;
-                taken[ROWS] = r;
-                taken[COLUMNS] = c;
-                taken[REDUCTION] = k;
+                memcpy(taken, entry, sizeof entry);
             }
         }
     return best;
@@ -279,7 +267,7 @@ static uint64_t best_cuts(const tn_layout_search *search, const tn_searched_prod
 
 static void cut_product(const tn_layout_search *search, tn_searched_product *p) {
     uint32_t taken[GROUPS] = {0};
-    p->cost = best_cuts(search, p, UINT64_MAX, taken);
+    p->cost = best_cuts(search, p, taken);
     for (int g = 0; g < GROUPS; g++) p->group[g].taken = taken[g];
 }
 
@@ -336,7 +324,7 @@ static void consider(tn_layout_search *search, uint32_t t, word w, word *best) {
     w.cost = 0;
     for (uint32_t i = 0; i < tensor->uses && w.cost <= best->cost; i++) {
         meet(search, &search->product[tensor->use[i]], t);
-        w.cost += best_cuts(search, &search->product[tensor->use[i]], best->cost - w.cost, taken);
+        w.cost += best_cuts(search, &search->product[tensor->use[i]], taken);
     }
     if (is_better(&w, best)) *best = w;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Programs that a thread keeps before it starts afresh: bounds its memory on long sweeps. */
-enum { OUTERS_PER_CACHE = 4096, LAYERS_KEPT = 4096 };
+enum { OUTERS_PER_CACHE = 4096, LAYERS_KEPT = 8192 };
 
 /* `format: dense` takes all weights out of their cores. */
 static bool is_all_dense(const tn_model *model) {
