@@ -34,7 +34,9 @@ module bank #(
 
 `ifndef SYNTHESIS
   logic [ELEMENTS*32-1:0] expected[DEPTH];
+  int rows; // no constant: a loop over all words is not to be unrolled as that over a word's elements is
   initial begin
+    rows = DEPTH;
     $readmemh({NAME, ".hex"}, word);
     wrong = 0;
   end
@@ -42,7 +44,7 @@ module bank #(
   always @(posedge check) begin
     $readmemh({NAME, ".expected"}, expected);
     $writememh({NAME, ".out"}, word);
-    for (int i = 0; i < DEPTH; i++)
+    for (int i = 0; i < rows; i++)
       for (int e = 0; e < ELEMENTS; e++) if (word[i][e*32+:32] !== expected[i][e*32+:32]) wrong = wrong + 1;
   end
 `endif
