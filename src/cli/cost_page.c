@@ -130,8 +130,8 @@ const char *tn_hardware_text(const tn_explanation *why, char text[TN_HARDWARE_TE
                                 ? built ? "generated, those that are built" : "generated"
                             : strcmp(why->operator_set, "hls") == 0 ? "hls, by high-level synthesis"
                                                                     : "some generated, some hls";
-    tn_snprintf(text, TN_HARDWARE_TEXT, "rtl %s%s; operators: %s",
-                built ? "yes" : "no, there is no template for key ", built ? "" : why->rtl, operators);
+    tn_snprintf(text, TN_HARDWARE_TEXT, "rtl %s%s; operators: %s", built ? "yes" : "no, for key ",
+                built ? "" : why->rtl, operators);
     return text;
 }
 

@@ -304,13 +304,8 @@ tn_status tn_matmul_cycles(const tn_matmul *kernel, const tn_product_size *produ
     return TN_OK;
 }
 
-/* Of a device without one; what needs it is refused (tn_workload_new). */
+/* Of a device without one at its clock; a step that draws numbers is refused (price/workload.c). */
 static const tn_operator_row no_draw = {.precision = "fp32", .operator_kind = TN_DRAW};
-
-static bool draw_is_absent(const tn_device *device, const tn_number_format *format, int kind) {
-    return kind == TN_DRAW && !tn_device_has_operator(device, format, TN_DRAW) &&
-           !tn_device_has_operator(device, &tn_fp32, TN_DRAW);
-}
 
 static const tn_number_format *format_of(const tn_device *device, const tn_number_format *format, int kind) {
     bool has = (format->kind == TN_FLOATING && kind != TN_DRAW) ||
@@ -321,10 +316,11 @@ static const tn_number_format *format_of(const tn_device *device, const tn_numbe
 tn_status tn_operator_set_load(const tn_device *device, const tn_number_format *format, tn_operator_set *set,
                                tn_error *error) {
     for (int kind = 0; kind < TN_OPERATORS; kind++) {
-        set->row[kind] = &no_draw;
-        if (!draw_is_absent(device, format, kind))
-            TN_TRY(tn_device_operator(device, format_of(device, format, kind), (tn_operator)kind,
-                                      &set->row[kind], error));
+        const tn_number_format *own = format_of(device, format, kind);
+        tn_status status = tn_device_operator(device, own, (tn_operator)kind, &set->row[kind],
+                                              kind == TN_DRAW ? NULL : error);
+        if (status != TN_OK && kind != TN_DRAW) return status;
+        if (status != TN_OK) set->row[kind] = &no_draw;
     }
     return TN_OK;
 }
@@ -344,7 +340,7 @@ tn_status tn_operators_check(const tn_device *device, const tn_number_format *fo
         wanted[rows++] = lane.sum.row;
     }
     for (int kind = 0; kind < TN_OPERATORS; kind++)
-        if (!draw_is_absent(&slow, format, kind))
+        if (kind != TN_DRAW)
             TN_TRY(tn_device_operator(&slow, format_of(&slow, format, kind), (tn_operator)kind,
                                       &wanted[rows++], error));
     return tn_device_operators_check(device, wanted, rows, error);

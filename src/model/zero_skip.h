@@ -14,13 +14,10 @@
 #define TN_MODEL_ZERO_SKIP_H
 
 #include "base/error.h"
-#include "base/public.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-TN_PUBLIC_BEGIN
 
 enum { TN_ZERO_SKIP_LANES = 16, TN_ZERO_SKIP_ROWS = 4, TN_ZERO_SKIP_DEPTH_MOST = 64 };
 
@@ -32,7 +29,5 @@ tn_status tn_zero_skip_play(bool *busy, size_t rows, size_t steps, size_t lanes,
 /* Cycles by those without skipping of a tile of the published size, 4 rows of 16 lanes, whose pairs are zero with that
  * probability, each by itself: 1,024 steps drawn from a fixed seed and played. */
 tn_status tn_zero_skip_ratio(double zeros, size_t depth, double *ratio, tn_error *error);
-
-TN_PUBLIC_END
 
 #endif

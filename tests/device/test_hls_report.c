@@ -79,8 +79,7 @@ static void test_device(void **state) {
     char command[2048];
     snprintf(command, sizeof command,
              "{ echo 'kind: fpga\nname: mine\ninherit: u50\nclock_MHz: 250\noperator_set: hls'; '%s' list "
-             "operators '%s'; echo '  draw: {precision: fp32, operator: draw, period_ns: 4, stages: 3}'; } "
-             ">hls-device.yaml",
+             "operators '%s'; } >hls-device.yaml",
              TEST_PROGRAM, test_source("tests/device/data/kernel.verbose.rpt.xml"));
     test_run run = test_shell(command);
     if (run.status != 0) fail_msg("%s", run.err);

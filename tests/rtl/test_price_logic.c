@@ -68,7 +68,7 @@ static void check(const char *model, const char *options, bool update, double lu
 
 /* The builds that the lines were drawn by, and others: within half of the tolerance that a synthesis is compared by; square banks,
  * whose rotators rtl counts as one multiplexer of all of them, a little more. */
-enum { LUT_PERCENT = 9, FF_PERCENT = 3 };
+enum { LUT_PERCENT = 11, FF_PERCENT = 3 };
 
 static void test_small_steps(void **state) {
     (void)state;

@@ -1,7 +1,8 @@
 // Counters one inside the other, the first the fastest, and for each of OPERANDS arrays where the block at the counted
 // place lies: the sum over the counters of what each adds to the word address, to the rotation of the banks and to
 // the place within a word. No counter is multiplied: a counter adds `stride` to an address each time its low `period`
-// bits wrap, and likewise for rotations, which may go one bank `further` at the wraps of yet more bits; its low `spot` bits, moved by `shift`, are the place within a word.
+// bits wrap, and likewise for rotations, which may go one bank `further` at the wraps of yet more bits; its low `spot` bits,
+// moved by `shift`, are the place within a word.
 //
 // load: all counters to zero. step: to the next place. save: what is reached is where restore goes back to.
 module odometer #(
