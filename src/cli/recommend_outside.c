@@ -52,15 +52,23 @@ static const char *computed(const tn_outside_change *change) {
     return "";
 }
 
-/* As the command line takes it. */
+/* Where the setting that begins here ends: at the space before the next one, not at one within a mapping. */
+static const char *end_of_setting(const char *setting) {
+    int depth = 0;
+    for (; *setting && (*setting != ' ' || depth > 0); setting++)
+        depth += (*setting == '{') - (*setting == '}');
+    return setting;
+}
+
+/* As a shell takes it on the command line. */
 static void put_change(const tn_outside_change *change, tn_buffer *out) {
-    tn_buffer_text(out, "--set ");
-    for (const char *c = change->change; *c; c++)
-        if (*c == ' ')
-            tn_buffer_text(out, " --set ");
-        else
-            tn_buffer_bytes(out, c, 1);
-    tn_buffer_format(out, " (is %s): ", change->was);
+    for (const char *c = change->change; *c;) {
+        const char *end = end_of_setting(c);
+        const char *quote = memchr(c, '{', (size_t)(end - c)) ? "'" : "";
+        tn_buffer_format(out, "--set %s%.*s%s ", quote, (int)(end - c), c, quote);
+        c = *end ? end + 1 : end;
+    }
+    tn_buffer_format(out, "(is %s): ", change->was);
 }
 
 void tn_outside_words(const tn_outside *outside, tn_buffer *words) {
