@@ -61,6 +61,12 @@ static bool tile_cycles(const tn_issued_product *product, const tn_issued *issue
     return fits;
 }
 
+static bool count_tiles(const tn_issued_product *product, int row, int column, uint64_t *tiles) {
+    uint64_t columns;
+    return count_blocks(&product->row, row, tiles) && count_blocks(&product->column, column, &columns) &&
+           tn_mul(*tiles, columns, tiles) && tn_mul(*tiles, product->other_tiles, tiles);
+}
+
 static bool sum_tiles(const tn_issued_product *product, tn_issued *issued) {
     uint64_t padding, groups;
     bool fits = tn_mul(issued->rounds, issued->open, &padding);
@@ -68,10 +74,8 @@ static bool sum_tiles(const tn_issued_product *product, tn_issued *issued) {
     issued->cycles = 0;
     for (int row = 0; row < GROUP_KINDS; row++)
         for (int column = 0; column < GROUP_KINDS; column++) {
-            uint64_t tiles, columns, cycles;
-            fits = fits && count_blocks(&product->row, row, &tiles) &&
-                   count_blocks(&product->column, column, &columns) && tn_mul(tiles, columns, &tiles) &&
-                   tn_mul(tiles, product->other_tiles, &tiles);
+            uint64_t tiles, cycles;
+            fits = fits && count_tiles(product, row, column, &tiles);
             if (!fits || tiles == 0) continue;
             fits = tile_cycles(product, issued, row, column, &cycles) &&
                    tn_mul_add(tiles, cycles, &issued->cycles);
@@ -116,10 +120,8 @@ static bool sum_on_array(const tn_matmul *kernel, const tn_issued_product *produ
     issued->cycles = 0;
     for (int row = 0; row < GROUP_KINDS; row++)
         for (int column = 0; column < GROUP_KINDS; column++) {
-            uint64_t tiles, columns, cycles;
-            fits = fits && count_blocks(&product->row, row, &tiles) &&
-                   count_blocks(&product->column, column, &columns) && tn_mul(tiles, columns, &tiles) &&
-                   tn_mul(tiles, product->other_tiles, &tiles);
+            uint64_t tiles, cycles;
+            fits = fits && count_tiles(product, row, column, &tiles);
             if (!fits || tiles == 0) continue;
             fits = array_groups(kernel, product, issued, row, column, &cycles) &&
                    tn_mul_add(tiles / issued->open, cycles, &issued->cycles);
