@@ -1,6 +1,7 @@
 /* What a design is priced to take of the device is what `rtl` counts of the compiled engine: DSP blocks, block RAM and UltraRAM
  * exactly; LUTs and flip-flops, which the price follows by lines where only the compiled program knows them, nearly. That the
  * counts are those of a synthesis is held by test_synthesis and by scripts/torture BUILD synthesis. */
+#include "support/folder.h"
 #include "support/program.h"
 #include "support/shared.h"
 
@@ -16,16 +17,6 @@
 
 #include <cmocka.h>
 #include <math.h>
-
-static json_t *answered(const char *command) {
-    json_error_t where;
-    test_run run = test_shell(command);
-    if (run.status != 0) fail_msg("%s: %s%s", command, run.out, run.err);
-    json_t *root = json_loads(run.out, 0, &where);
-    if (!root) fail_msg("%s: %s", command, where.text);
-    test_run_free(&run);
-    return root;
-}
 
 static double amount(const json_t *answer, const char *resource, const char *which) {
     const json_t *value =
@@ -43,13 +34,12 @@ static void check_nearly(const char *what, const char *resource, double priced, 
 /* A price's LUTs are logic and memories together. */
 static void check(const char *model, const char *options, bool update, double lut_most, double ff_most) {
     static const char *const exact[] = {"dsp", "bram18", "uram"};
-    char command[1024], folder[] = "logic-XXXXXX";
-    assert_non_null(mkdtemp(folder));
+    char command[1024];
     snprintf(command, sizeof command, "'%s' cost '%s' --json %s", TEST_PROGRAM, model, options);
-    json_t *price = answered(command);
-    snprintf(command, sizeof command, "'%s' rtl '%s' -o %s/built --json %s %s", TEST_PROGRAM, model, folder,
+    json_t *price = test_shell_json(command);
+    snprintf(command, sizeof command, "'%s' rtl '%s' -o built --json %s %s", TEST_PROGRAM, model,
              update ? "--update" : "", options);
-    json_t *hardware = answered(command);
+    json_t *hardware = test_shell_json(command);
     for (size_t i = 0; i < sizeof exact / sizeof *exact; i++)
         if (amount(price, exact[i], "used") != amount(hardware, exact[i], "predicted"))
             fail_msg("%s %s: %s %.0f priced, %.0f counted", model, options, exact[i],
@@ -61,9 +51,6 @@ static void check(const char *model, const char *options, bool update, double lu
     check_nearly(command, "ff", amount(price, "ff", "used"), amount(hardware, "ff", "predicted"), ff_most);
     json_decref(price);
     json_decref(hardware);
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    test_run gone = test_shell(command);
-    test_run_free(&gone);
 }
 
 /* The builds that the lines were drawn by, and others: within half of the tolerance that a synthesis is compared by; square banks,
@@ -106,5 +93,5 @@ static void test_deep_engine(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_small_steps),
                                        cmocka_unit_test(test_deep_engine)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }
