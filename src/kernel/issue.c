@@ -6,15 +6,26 @@
 
 enum { GROUP_KINDS = 1 << TN_ISSUE_CUTS };
 
-/* How many of the group's blocks are of the kind: bit k, cut along the k-th index. */
-static bool count_blocks(const tn_issued_group *group, int kind, uint64_t *count) {
+/* Blocks of each kind of a group: bit k of the kind, cut along the k-th index. */
+typedef struct {
+    uint64_t row[GROUP_KINDS], column[GROUP_KINDS], term[GROUP_KINDS];
+} kind_counts;
+
+static bool count_group(const tn_issued_group *group, uint64_t *count) {
     bool fits = true;
-    *count = 1;
-    for (int k = 0; k < TN_ISSUE_CUTS; k++) {
-        uint64_t cut = group->edge[k] ? 1 : 0;
-        fits = fits && tn_mul(*count, kind >> k & 1 ? cut : group->blocks[k] - cut, count);
+    for (int kind = 0; kind < GROUP_KINDS; kind++) {
+        count[kind] = 1;
+        for (int k = 0; k < TN_ISSUE_CUTS; k++) {
+            const uint64_t cut = group->edge[k] ? 1 : 0;
+            fits = fits && tn_mul(count[kind], kind >> k & 1 ? cut : group->blocks[k] - cut, &count[kind]);
+        }
     }
     return fits;
+}
+
+static bool count_kinds(const tn_issued_product *product, kind_counts *counts) {
+    return count_group(&product->row, counts->row) && count_group(&product->column, counts->column) &&
+           count_group(&product->term, counts->term);
 }
 
 static int last_kind(const tn_issued_group *group) {
@@ -29,31 +40,27 @@ static int block_kind(int first, int second) {
 }
 
 /* The most phases of a result's block, among the kinds that occur. */
-static bool write_phases(const tn_issued_product *product, uint64_t *phases) {
-    uint64_t rows, columns;
-    bool fits = true;
-    *phases = 1;
+static uint64_t write_phases(const tn_issued_product *product, const kind_counts *counts) {
+    uint64_t phases = 1;
     for (int row = 0; row < GROUP_KINDS; row++)
-        for (int column = 0; column < GROUP_KINDS; column++) {
-            fits = fits && count_blocks(&product->row, row, &rows) &&
-                   count_blocks(&product->column, column, &columns);
-            if (fits && rows > 0 && columns > 0)
-                *phases = tn_greatest(*phases, product->result[block_kind(row, column)]);
-        }
-    return fits;
+        for (int column = 0; column < GROUP_KINDS; column++)
+            if (counts->row[row] > 0 && counts->column[column] > 0)
+                phases = tn_greatest(phases, product->result[block_kind(row, column)]);
+    return phases;
 }
 
 /* All issues of one tile: in every group of terms, and the last of them leaves room for the write. */
-static bool tile_cycles(const tn_issued_product *product, const tn_issued *issued, int row, int column,
-                        uint64_t *cycles) {
+static bool tile_cycles(const tn_issued_product *product, const kind_counts *counts, const tn_issued *issued,
+                        int row, int column, uint64_t *cycles) {
     bool fits = true;
     *cycles = 0;
     for (int term = 0; term < GROUP_KINDS; term++) {
+        if (counts->term[term] == 0) continue; /* the last kind occurs */
         uint64_t groups,
             issue = tn_greatest(issued->interval, tn_greatest(product->left[block_kind(row, term)],
                                                               product->right[block_kind(term, column)]));
-        fits = fits && count_blocks(&product->term, term, &groups) &&
-               tn_mul(groups, product->other_groups, &groups) && tn_mul_add(groups, issue, cycles);
+        fits = fits && tn_mul(counts->term[term], product->other_groups, &groups) &&
+               tn_mul_add(groups, issue, cycles);
         uint64_t last = tn_greatest(issued->write_phases, product->extra[block_kind(row, column)]);
         if (term == last_kind(&product->term))
             fits = fits && tn_add(*cycles, tn_greatest(issue, last) - issue, cycles);
@@ -61,13 +68,15 @@ static bool tile_cycles(const tn_issued_product *product, const tn_issued *issue
     return fits;
 }
 
-static bool count_tiles(const tn_issued_product *product, int row, int column, uint64_t *tiles) {
-    uint64_t columns;
-    return count_blocks(&product->row, row, tiles) && count_blocks(&product->column, column, &columns) &&
-           tn_mul(*tiles, columns, tiles) && tn_mul(*tiles, product->other_tiles, tiles);
+static bool count_tiles(const tn_issued_product *product, const kind_counts *counts, int row, int column,
+                        uint64_t *tiles) {
+    *tiles = 0;
+    if (counts->row[row] == 0 || counts->column[column] == 0) return true;
+    return tn_mul(counts->row[row], counts->column[column], tiles) &&
+           tn_mul(*tiles, product->other_tiles, tiles);
 }
 
-static bool sum_tiles(const tn_issued_product *product, tn_issued *issued) {
+static bool sum_tiles(const tn_issued_product *product, const kind_counts *counts, tn_issued *issued) {
     uint64_t padding, groups;
     bool fits = tn_mul(issued->rounds, issued->open, &padding);
     padding -= issued->tiles;
@@ -75,9 +84,9 @@ static bool sum_tiles(const tn_issued_product *product, tn_issued *issued) {
     for (int row = 0; row < GROUP_KINDS; row++)
         for (int column = 0; column < GROUP_KINDS; column++) {
             uint64_t tiles, cycles;
-            fits = fits && count_tiles(product, row, column, &tiles);
+            fits = fits && count_tiles(product, counts, row, column, &tiles);
             if (!fits || tiles == 0) continue;
-            fits = tile_cycles(product, issued, row, column, &cycles) &&
+            fits = tile_cycles(product, counts, issued, row, column, &cycles) &&
                    tn_mul_add(tiles, cycles, &issued->cycles);
         }
     fits = fits && tn_mul(issued->groups, issued->interval, &groups) &&
@@ -92,8 +101,8 @@ static bool sum_tiles(const tn_issued_product *product, tn_issued *issued) {
 /* ---- on a systolic array ---- */
 
 /* What the product's terms take for the tiles of a kind: each group's weights and vectors, or its terms. */
-static bool array_groups(const tn_matmul *kernel, const tn_issued_product *product, const tn_issued *issued,
-                         int row, int column, uint64_t *cycles) {
+static bool array_groups(const tn_matmul *kernel, const tn_issued_product *product, const kind_counts *counts,
+                         const tn_issued *issued, int row, int column, uint64_t *cycles) {
     const bool rests = product->pass == TN_PASS_RESTS;
     const uint64_t last = tn_greatest(issued->write_phases, product->extra[block_kind(row, column)]),
                    wait = tn_array_wait_cycles(kernel, product->pass);
@@ -103,8 +112,8 @@ static bool array_groups(const tn_matmul *kernel, const tn_issued_product *produ
         const uint64_t left = tn_greatest(1, product->left[block_kind(row, term)]),
                        right = tn_greatest(1, product->right[block_kind(term, column)]);
         uint64_t groups, one = rests ? tn_greatest(issued->interval, tn_greatest(left, right)) : wait;
-        fits = fits && count_blocks(&product->term, term, &groups) &&
-               tn_mul(groups, product->other_groups, &groups);
+        if (counts->term[term] == 0) continue;
+        fits = fits && tn_mul(counts->term[term], product->other_groups, &groups);
         if (!rests)
             fits = fits && tn_mul_add(kernel->rows, right, &one) && tn_mul_add(issued->open, left, &one);
         fits = fits && tn_mul_add(groups, one, cycles);
@@ -114,16 +123,17 @@ static bool array_groups(const tn_matmul *kernel, const tn_issued_product *produ
     return fits && (!rests || (tn_add(*cycles, wait, cycles) && tn_mul_add(kernel->rows, last, cycles)));
 }
 
-static bool sum_on_array(const tn_matmul *kernel, const tn_issued_product *product, tn_issued *issued) {
+static bool sum_on_array(const tn_matmul *kernel, const tn_issued_product *product, const kind_counts *counts,
+                         tn_issued *issued) {
     const int last_row = last_kind(&product->row), last_column = last_kind(&product->column);
     bool fits = true;
     issued->cycles = 0;
     for (int row = 0; row < GROUP_KINDS; row++)
         for (int column = 0; column < GROUP_KINDS; column++) {
             uint64_t tiles, cycles;
-            fits = fits && count_tiles(product, row, column, &tiles);
+            fits = fits && count_tiles(product, counts, row, column, &tiles);
             if (!fits || tiles == 0) continue;
-            fits = array_groups(kernel, product, issued, row, column, &cycles) &&
+            fits = array_groups(kernel, product, counts, issued, row, column, &cycles) &&
                    tn_mul_add(tiles / issued->open, cycles, &issued->cycles);
         }
     issued->last_phases = tn_greatest(1, product->result[block_kind(last_row, last_column)]);
@@ -132,13 +142,13 @@ static bool sum_on_array(const tn_matmul *kernel, const tn_issued_product *produ
     return fits;
 }
 
-static tn_status issue_on_array(const tn_matmul *kernel, const tn_issued_product *product, tn_issued *issued,
-                                tn_error *error) {
+static tn_status issue_on_array(const tn_matmul *kernel, const tn_issued_product *product,
+                                const kind_counts *counts, tn_issued *issued, tn_error *error) {
     const bool rests = product->pass == TN_PASS_RESTS;
     issued->open = rests ? 1 : tn_array_open(product->vectors);
     issued->interval = rests ? kernel->lane.sum.stages : 1;
     issued->rounds = issued->tiles / issued->open;
-    if (!sum_on_array(kernel, product, issued))
+    if (!sum_on_array(kernel, product, counts, issued))
         return tn_fail(error, TN_OVERFLOW, "a product's issues do not fit 64 bits");
     return TN_OK;
 }
@@ -148,11 +158,13 @@ tn_status tn_issue_product(const tn_matmul *kernel, const tn_issued_product *pro
     const uint64_t tiles[] = {product->row.blocks[0], product->row.blocks[1], product->column.blocks[0],
                               product->column.blocks[1], product->other_tiles},
                    groups[] = {product->term.blocks[0], product->term.blocks[1], product->other_groups};
+    kind_counts counts;
     *issued = (tn_issued){0};
     if (!tn_product(tiles, 5, &issued->tiles) || !tn_product(groups, 3, &issued->groups) ||
-        !write_phases(product, &issued->write_phases))
+        !count_kinds(product, &counts))
         return tn_fail(error, TN_OVERFLOW, "a product's issues do not fit 64 bits");
-    if (product->pass != TN_PASS_OF_LANES) return issue_on_array(kernel, product, issued, error);
+    issued->write_phases = write_phases(product, &counts);
+    if (product->pass != TN_PASS_OF_LANES) return issue_on_array(kernel, product, &counts, issued, error);
     tn_matmul one = *kernel;
     one.rows = one.columns = one.reduction = 1;
     const tn_product_size size = {1, issued->tiles, issued->groups, 1};
@@ -161,7 +173,7 @@ tn_status tn_issue_product(const tn_matmul *kernel, const tn_issued_product *pro
     issued->open = time.interleaved;
     issued->interval = time.interval_cycles;
     issued->rounds = time.issues / issued->groups / issued->open;
-    if (!sum_tiles(product, issued))
+    if (!sum_tiles(product, &counts, issued))
         return tn_fail(error, TN_OVERFLOW, "a product's issues do not fit 64 bits");
     return TN_OK;
 }
