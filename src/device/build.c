@@ -51,15 +51,15 @@ static const tn_field build_fields[] = {
         "GELU, "
         "gradients of norms, ..) takes half as many lanes, or a quarter, ..; 0: every kernel takes all lanes",
         TN_DEFAULT("0"), TN_WITHIN(0, TN_BUILD_PARALLEL_MOST),
-        ABOUT(.bears_on = TN_BEARS_VECTORS | TN_BEARS_LAYOUTS | TN_BEARS_VALUES, .relief = TN_RELIEF_QUARTERS,
-              .first = 32, .last = 2, .generated_as = TN_GENERATED_ANY, .settled = "[0, 5, 12]")),
+        ABOUT(.bears_on = TN_BEARS_VECTORS | TN_BEARS_VALUES, .relief = TN_RELIEF_QUARTERS, .first = 32,
+              .last = 2, .generated_as = TN_GENERATED_ANY, .settled = "[0, 5, 12]")),
     TN_KEY(
         COUNT, tn_build, lane_lut,
         "LUTs that the operators of a lane of the vector kernels have on the mean, as lane_dsp for DSP "
         "blocks: where additions are made of LUTs these are what is short; 0: every kernel takes all lanes",
         TN_DEFAULT("0"), TN_WITHIN(0, TN_BUILD_LANE_LUT_MOST),
-        ABOUT(.bears_on = TN_BEARS_VECTORS | TN_BEARS_LAYOUTS | TN_BEARS_VALUES, .relief = TN_RELIEF_QUARTERS,
-              .first = 4096, .last = 256, .generated_as = TN_GENERATED_ANY, .settled = "[0, 700, 1400]")),
+        ABOUT(.bears_on = TN_BEARS_VECTORS | TN_BEARS_VALUES, .relief = TN_RELIEF_QUARTERS, .first = 4096,
+              .last = 256, .generated_as = TN_GENERATED_ANY, .settled = "[0, 700, 1400]")),
     TN_KEY(CHOICE, tn_build, vector_units,
            "a unit for each vector kernel, or one that serves all of them in turn; auto: shared where the "
            "schedule is sequential",
@@ -199,6 +199,7 @@ tn_build tn_build_effective(const tn_build *build) {
     tn_build this_build = *build;
     this_build.vector_units = tn_build_shares_vectors(build) ? TN_UNITS_SHARED : TN_UNITS_OWN;
     if (this_build.schedule != TN_SCHEDULE_PIPELINED) this_build.blocks = 1;
+    if (this_build.split != TN_SPLIT_BANKS) this_build.skew = TN_SKEW_TOKENS;
     if (this_build.off_chip_over_bytes == 0) this_build.off_chip_tile_bytes = 0;
     return this_build;
 }

@@ -161,7 +161,7 @@ tn_build_mask tn_build_mask_of(unsigned bearings);
 /* The build by these keys alone. */
 tn_build tn_build_masked(const tn_build *build, const tn_build_mask *mask);
 /* The same build, where keys that have no effect beside the others have their least value: blocks of schedules that are not
- * pipelined, tiles where nothing is off chip; vector_units is `own` or `shared`. */
+ * pipelined, tiles where nothing is off chip, skews of what lies in no rows of banks; vector_units is `own` or `shared`. */
 tn_build tn_build_effective(const tn_build *build);
 
 /* Keys that prices with bounds have one choice of (bounded_as): a build has bounds where its bits under `keep` are `rest`. */

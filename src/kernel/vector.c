@@ -50,23 +50,27 @@ tn_status tn_vector_pass_drain(const tn_vector *kernel, int pass, const tn_vecto
     return TN_OK;
 }
 
+tn_status tn_vector_plain_blocks(tn_operation_kind kind, uint64_t rows, uint64_t columns,
+                                 tn_vector_blocks *blocks, tn_error *error) {
+    *blocks = (tn_vector_blocks){rows, columns, {1, 1}, {1, 1}};
+    if (!tn_operation_is_elementwise(kind)) return TN_OK;
+    blocks->rows = 1;
+    if (tn_mul(rows, columns, &blocks->columns)) return TN_OK;
+    return tn_fail(error, TN_OVERFLOW, "a vector kernel's elements do not fit 64 bits");
+}
+
 tn_status tn_vector_cycles(const tn_vector *kernel, uint64_t rows, uint64_t columns, uint64_t *cycles,
                            tn_error *error) {
     const tn_pass *passes = tn_operation_passes(kernel->kind);
-    uint64_t sum = 0;
-    if (tn_operation_is_elementwise(kernel->kind)) {
-        if (!tn_mul(rows, columns, &columns))
-            return tn_fail(error, TN_OVERFLOW, "a vector kernel's elements do not fit 64 bits");
-        rows = 1;
-    }
+    tn_vector_blocks blocks;
+    TN_TRY(tn_vector_plain_blocks(kernel->kind, rows, columns, &blocks, error));
+    *cycles = 0;
     for (int i = 0; i < TN_PASSES_MOST && passes[i].form != TN_PASS_NONE; i++) {
-        const tn_vector_blocks blocks = {rows, columns, {1, 1}, {1, 1}}; /* every one in a cycle */
         uint64_t part;
         TN_TRY(tn_vector_pass_cycles(kernel, i, &blocks, &part, error));
-        if (!tn_add(sum, part, &sum))
+        if (!tn_add(*cycles, part, cycles))
             return tn_fail(error, TN_OVERFLOW, "a vector kernel's cycles do not fit 64 bits");
     }
-    *cycles = sum;
     return TN_OK;
 }
 

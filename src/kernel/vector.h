@@ -52,7 +52,11 @@ tn_status tn_vector_pass_drain(const tn_vector *kernel, int pass, const tn_vecto
 /* Cycles that an element takes through the pass's operators, sums apart. */
 uint64_t tn_vector_pass_depth(tn_operation_kind vector, int pass, const tn_operator_set *operators);
 
-/* Cycles for rows x columns elements (each at least 1), starting apart. TN_OVERFLOW where they do not fit. */
+/* What the passes of a kernel go over where every block of rows x columns elements takes a cycle; what is done element by element
+ * has one row. TN_OVERFLOW where they do not fit. */
+tn_status tn_vector_plain_blocks(tn_operation_kind kind, uint64_t rows, uint64_t columns,
+                                 tn_vector_blocks *blocks, tn_error *error);
+/* Cycles of all its passes over them (each extent at least 1), starting apart. TN_OVERFLOW where they do not fit. */
 tn_status tn_vector_cycles(const tn_vector *kernel, uint64_t rows, uint64_t columns, uint64_t *cycles,
                            tn_error *error);
 /* Passes, each of which starts and drains (control.vector_cycles). */

@@ -32,6 +32,7 @@ typedef struct {
 struct tn_laid_map {
     tn_laid_step *step;
     const tn_map *map;
+    tn_laid_kinds kinds;
     tn_arena *arena;
     kept_rows rows[ROWS_KEPT];
     row_set *sets;  /* all that came, each once */
@@ -45,6 +46,7 @@ typedef struct {
     const tn_step *step;
     const tn_laid_arrays *arrays;
     const tn_map *map;
+    const tn_laid_kinds *kinds;
     const tn_build *build;
     tn_arena *arena;
     tn_error *error;
@@ -237,7 +239,12 @@ static tn_status lay_layers(layer_out *layout) {
     TN_TRY(TN_NEW(layout->arena, step->arrays, &layout->laid->words, layout->error));
     TN_TRY(TN_NEW(layout->arena, step->layers, &layout->laid->known, layout->error));
     lay_matrices(layout);
-    for (uint32_t l = 0; l < step->layers; l++) TN_TRY(lay_layer(layout, l));
+    for (uint32_t k = 0; k < layout->kinds->layers; k++) TN_TRY(lay_layer(layout, layout->kinds->layer[k]));
+    for (uint32_t l = 0; l < step->layers; l++) {
+        const uint32_t like = layout->kinds->layer[layout->kinds->of_layer[l]];
+        layout->laid->known[l] = layout->laid->known[like];
+        layout->laid->layer[l] = layout->laid->layer[like];
+    }
     return TN_OK;
 }
 
@@ -641,8 +648,13 @@ tn_status tn_laid_map_make(tn_laid_step *laid, const tn_map *map, tn_arena *aren
     *laid_map = (tn_laid_map){.step = laid, .map = map, .arena = arena};
     TN_TRY(TN_NEW(arena, map->memories, &laid_map->trial, error));
     TN_TRY(TN_NEW(arena, LISTS, &laid_map->list, error));
+    TN_TRY(tn_laid_kinds_find(laid->step, laid->arrays, map, arena, &laid_map->kinds, error));
     *made = laid_map;
     return TN_OK;
+}
+
+const tn_laid_kinds *tn_laid_map_kinds(const tn_laid_map *laid_map) {
+    return &laid_map->kinds;
 }
 
 /* The list that what lies so is in. */
@@ -678,6 +690,7 @@ tn_status tn_laid_find(tn_laid_map *laid_map, const tn_build *build, const tn_la
                      .step = laid_map->step->step,
                      .arrays = laid_map->step->arrays,
                      .map = laid_map->map,
+                     .kinds = &laid_map->kinds,
                      .build = build,
                      .arena = laid_map->arena,
                      .error = error,

@@ -31,6 +31,8 @@
 #include "layout/layer_layout.h"
 #include "layout/layout_search.h"
 #include "memory/laid_arrays.h"
+#include "memory/laid_kinds.h"
+#include "memory/place_table.h"
 #include "memory/placement.h"
 
 /* Which layouts of a step, apart from its memory map. */
@@ -69,7 +71,7 @@ typedef struct tn_laid_programs {
     tn_laid_layers layers;
     tn_least_rows *least;  /* a list */
     tn_one_token *ones;    /* memory/laid_arrays.h: a list */
-    tn_place_memo *places; /* memory/placement.h; NULL: none yet */
+    tn_place_memo *places; /* memory/place_table.h; NULL: none yet */
 } tn_laid_programs;
 tn_status tn_laid_programs_begin(tn_laid_programs *programs, tn_arena *arena, tn_error *error);
 
@@ -87,6 +89,8 @@ tn_status tn_laid_step_make(const tn_step *step, tn_laid_programs *programs, tn_
 typedef struct tn_laid_map tn_laid_map;
 tn_status tn_laid_map_make(tn_laid_step *laid, const tn_map *map, tn_arena *arena, tn_laid_map **made,
                            tn_error *error);
+/* Which arrays and layers lie alike under it. */
+const tn_laid_kinds *tn_laid_map_kinds(const tn_laid_map *laid_map);
 
 /* Where everything lies under a build whose layouts are not ideal: found, or as it was found before. That of the first bound
  * is valid until the next call; others stay. */

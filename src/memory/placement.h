@@ -61,43 +61,14 @@ tn_status tn_place_price(const tn_device *device, uint64_t word_bits, const tn_m
 
 TN_PUBLIC_END
 
-/* The places that builds give a memory which differ in styles, splits, groups, read ports and who chooses them alone. */
-typedef struct tn_place_options {
-    unsigned styles[TN_STORES]; /* bit i: some build asks for style i (tn_memory_style) */
-    unsigned splits;            /* bit i: some build asks for split i (tn_array_split) */
-    size_t groups;
-    const uint64_t *group;   /* [groups]: rising */
-    uint64_t read_ports;     /* the fewest */
-    bool as_built, searched; /* which placements some build has (tn_placement_search) */
-    uint32_t number;         /* tells these options from others of the same step in memos: */
-} tn_place_options;
-
-/* from this on those that several builds share; below it a single build's, by its split and read ports. */
-enum { TN_PLACES_ANY = 64 };
-
+/* What there is for memories. */
 typedef struct tn_placement_budget {
     uint64_t bram18, uram, lut;
 } tn_placement_budget;
 
-/* What all memories together take at least at any of the places, whatever their layouts. */
-typedef struct tn_place_least {
-    uint64_t bram18, uram, lutram, capacity_bits; /* each by itself: no one place need have them all */
-} tn_place_least;
-
-/* What single memories took at places before, in whatever step: few of them differ between steps. `memo` may be NULL. */
-typedef struct tn_place_memo tn_place_memo;
-tn_status tn_place_memo_new(tn_arena *arena, tn_place_memo **memo, tn_error *error);
-
-/* Of the places that take no more block RAM and UltraRAM than there is `within`; where none does, what is taken is over it, too.
- *
- * `rows`: of a bound (TN_LAID_BOUND), whose banks do not count. By the theorem of price/price.h a memory as built under a split
- * takes no less than in as many banks as that split asks for. One that is searched is split further than it is laid, or as it
- * is: in no fewer banks than the fewest that any of the splits asks for. Styles, groups and splits as built are those of all
- * memories of a store, so each combination is added up; what is searched is bounded by its Lagrangian. */
-tn_status tn_places_least(const tn_device *device, uint64_t word_bits, const tn_map *map, const tn_row *rows,
-                          const tn_build *build, const tn_place_options *options,
-                          const tn_placement_budget *within, tn_place_memo *memo, tn_place_least *least,
-                          tn_error *error);
+/* Groups that a search tries: 1, 2, 4, .. and of all. */
+uint64_t tn_placement_groups(const tn_mapped *memory);
+uint64_t tn_placement_next_group(uint64_t group, uint64_t most);
 
 typedef struct tn_placement {
     tn_place *place; /* [map->memories] */

@@ -43,7 +43,7 @@ static tn_status add_pass(laid_operation *timing, uint64_t times, tn_operation_k
     const tn_vector kernel = tn_workload_vector(timing->workload, timing->build, kind);
     uint64_t cycles;
     const uint64_t before = timing->time->cycles + timing->time->start_cycles;
-    TN_TRY(tn_vector_pass_cycles(&kernel, pass, blocks, &cycles, timing->error));
+    TN_TRY(tn_workload_pass_cycles(timing->workload, &kernel, pass, blocks, &cycles, timing->error));
     TN_TRY(add_cycles(timing, times, cycles, timing->workload->device->control.vector_cycles));
     timing->time->passes += times;
     timing->time->pass_cycles += timing->time->cycles + timing->time->start_cycles - before;

@@ -122,7 +122,9 @@ static tn_status make_layouts(tn_workload *workload, tn_plan *plan, tn_error *er
     if (!workload->laid)
         TN_TRY(tn_laid_step_make(workload->step, workload->laid_programs, workload->arena, &workload->laid,
                                  error));
-    return tn_laid_map_make(workload->laid, &plan->map, workload->arena, &plan->layouts, error);
+    TN_TRY(tn_laid_map_make(workload->laid, &plan->map, workload->arena, &plan->layouts, error));
+    return tn_operation_groups_find(workload, workload->laid->arrays, tn_laid_map_kinds(plan->layouts),
+                                    workload->arena, &plan->groups, error);
 }
 
 tn_status tn_plan_lay(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_error *error) {

@@ -6,6 +6,7 @@
 #include "memory/laid.h"
 #include "memory/memory_share.h"
 #include "price/moves.h"
+#include "price/operation_groups.h"
 #include "price/workload_data.h"
 
 /* A memory map and what follows from it for tasks. */
@@ -27,7 +28,10 @@ typedef struct tn_plan {
     uint64_t ideal_rows[5];  /* of rows, columns, reduction, vector, array; all 0: as laid */
     tn_laid_key laid_rows;   /* all 0: ideal */
     tn_laid_map *layouts;    /* that were found; NULL: not asked for yet */
-    const tn_laid *laid;     /* layouts of the build at hand; NULL: ideal. Where off_chip those of on_chip */
+    tn_operation_groups groups;  /* likewise; where off_chip those of on_chip */
+    tn_place_table *place_table; /* of bounds; NULL: not asked for yet, and */
+    tn_place_options in_table;   /* the places that are in it */
+    const tn_laid *laid; /* layouts of the build at hand; NULL: ideal. Where off_chip those of on_chip */
     struct tn_plan *next;
 } tn_plan;
 

@@ -7,7 +7,7 @@
 #include "price/price.h"
 #include "price/work.h"
 
-/* The part of a price that is memories. Shares of single memories are remembered in the plan, sums in price/price.c.
+/* The part of a price that is memories. Shares of single memories are remembered in the plan, sums in price/recall.h.
  * Inside the room. */
 
 /* What memories take. */
@@ -24,10 +24,6 @@ typedef struct tn_memory_price {
  * placement is searched, tn_plan_places. */
 tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn_build *build,
                             unsigned stores, tn_memory_price *price, tn_error *error);
-
-/* The least that all memories take at any of the places; no ports, and nothing stored. Needs tn_plan_lay with a bound before. */
-tn_status tn_price_least_memories(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
-                                  const tn_place_options *places, tn_memory_price *price, tn_error *error);
 
 /* `activity`, from which the energy follows, may be NULL. */
 void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_build *build,

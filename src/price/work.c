@@ -21,6 +21,22 @@ static uint64_t least_cycles(const tn_matmul *kernel, const tn_matmul_time *time
     return tn_least(time->cycles, terms * kernel->lane.sum.stages - 1 + tn_matmul_fill_cycles(kernel));
 }
 
+/* All passes of a vector kernel, every block in a cycle. */
+static tn_status vector_cycles(const tn_workload *workload, const tn_vector *kernel,
+                               const tn_product_size *size, uint64_t *cycles, tn_error *error) {
+    const tn_pass *passes = tn_operation_passes(kernel->kind);
+    tn_vector_blocks blocks;
+    TN_TRY(tn_vector_plain_blocks(kernel->kind, size->rows, size->columns, &blocks, error));
+    *cycles = 0;
+    for (int i = 0; i < TN_PASSES_MOST && passes[i].form != TN_PASS_NONE; i++) {
+        uint64_t part;
+        TN_TRY(tn_workload_pass_cycles(workload, kernel, i, &blocks, &part, error));
+        if (!tn_add(*cycles, part, cycles))
+            return tn_fail(error, TN_OVERFLOW, "a vector kernel's cycles do not fit 64 bits");
+    }
+    return TN_OK;
+}
+
 tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const tn_product_size *size,
                          const tn_build *build, uint64_t *cycles, uint64_t *issues, tn_error *error) {
     *issues = 0;
@@ -29,7 +45,7 @@ tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const
         const bool copied = build->layouts == TN_LAID_BOUND && work->vector == TN_OP_SCATTER;
         const tn_vector kernel =
             tn_workload_vector(workload, build, copied ? TN_OP_LOOKUP : (tn_operation_kind)work->vector);
-        TN_TRY(tn_vector_cycles(&kernel, size->rows, size->columns, cycles, error));
+        TN_TRY(vector_cycles(workload, &kernel, size, cycles, error));
     } else if (build->array == TN_ARRAY_SYSTOLIC) {
         const tn_matmul kernel = tn_workload_matmul(workload, build, work->arithmetic);
         tn_array_time time;
@@ -128,6 +144,7 @@ static void add_vector_unit(const tn_workload *workload, const tn_build *build, 
 
 static void add_vector_kernels(const tn_workload *workload, const tn_build *build, const uint64_t *busy,
                                tn_work_price *price) {
+    for (int kind = 0; kind < TN_OPERATION_KINDS; kind++) price->vector_cycles += busy[kind];
     if (workload->vectors > 0 && tn_build_shares_vectors(build)) {
         add_vector_unit(workload, build, busy, price);
         return;
@@ -220,16 +237,38 @@ static tn_status add_transfers(tn_workload *workload, const tn_plan *plan, const
 /* What operations take with their operands where they were laid. A block of one is priced as its share of the whole. */
 static tn_status lay_operations(tn_workload *workload, const tn_plan *plan, const tn_build *build,
                                 uint64_t blocks, tn_work_price *price, uint64_t *busy, tn_error *error) {
+    const tn_operation_groups *groups = &plan->groups;
+    for (uint32_t g = 0; g < groups->count; g++)
+        TN_TRY(tn_laid_cycles(workload, plan, build, groups->first[g], &groups->time[g], error));
     for (uint32_t i = 0; i < workload->step->operations; i++) {
         const tn_work *work = &workload->work[workload->work_of[i]];
-        tn_laid_time time;
-        TN_TRY(tn_laid_cycles(workload, plan, build, i, &time, error));
-        if (time.cycles == 0) continue;
+        const tn_laid_time *time = &groups->time[groups->of_operation[i]];
+        if (time->cycles == 0) continue;
         uint64_t *kernel = work->product ? &price->product_cycles[work->arithmetic] : &busy[work->vector];
-        *kernel += time.cycles + time.start_cycles - workload->cycles[i];
-        workload->cycles[i] = time.cycles + time.start_cycles;
+        *kernel += time->cycles + time->start_cycles - workload->cycles[i];
+        workload->cycles[i] = time->cycles + time->start_cycles;
         workload->piece_cycles[i] =
-            tn_greatest(workload->piece_cycles[i], tn_ceil_div(time.cycles, blocks) + time.start_cycles);
+            tn_greatest(workload->piece_cycles[i], tn_ceil_div(time->cycles, blocks) + time->start_cycles);
+    }
+    return TN_OK;
+}
+
+/* Of products, or of vector kernels, what they take more than their classes ideally. */
+static tn_status lay_half(tn_workload *workload, const tn_plan *plan, const tn_build *build, bool products,
+                          tn_work_price *price, uint64_t *busy, tn_error *error) {
+    const tn_operation_groups *groups = &plan->groups;
+    if (!tn_build_searches_layouts(build)) return TN_OK;
+    for (uint32_t g = 0; g < groups->count; g++) {
+        const uint32_t class = workload->work_of[groups->first[g]];
+        const tn_work *work = &workload->work[class];
+        tn_laid_time time;
+        if (work->product != products) continue;
+        TN_TRY(tn_laid_cycles(workload, plan, build, groups->first[g], &time, error));
+        if (time.cycles == 0) continue;
+        const uint64_t more =
+            groups->size[g] * (time.cycles + time.start_cycles - workload->cycles[class]); /* modulo 2^64 */
+        *(products ? &price->product_cycles[work->arithmetic] : &busy[work->vector]) += more;
+        price->cycles_per_step += more;
     }
     return TN_OK;
 }
@@ -357,7 +396,7 @@ static void tell_exits(const tn_workload *workload, const tn_plan *plan, const t
     price->exits = exits;
 }
 
-/* The classes of products, and the kernels that do them. */
+/* The classes of products; */
 static tn_status price_products(tn_workload *workload, const tn_build *build, uint64_t blocks,
                                 tn_work_price *price, tn_error *error) {
     for (uint32_t i = 0; i < workload->works; i++) {
@@ -366,14 +405,18 @@ static tn_status price_products(tn_workload *workload, const tn_build *build, ui
         TN_TRY(price_class(workload, i, build, blocks, error));
         price->product_cycles[work->arithmetic] += workload->cycles[i] * work->count;
         add_traffic(workload, work, build, workload->issues[i], price);
+        price->cycles_per_step += workload->cycles[i] * work->count;
     }
+    return TN_OK;
+}
+
+/* and the kernels that do them. */
+static void add_matmuls(const tn_workload *workload, const tn_build *build, tn_work_price *price) {
     for (uint32_t i = 0; i < workload->arithmetics; i++) {
         const tn_matmul kernel = tn_workload_matmul(workload, build, i);
         price->matmul[i] = tn_matmul_resources(workload->device, &kernel);
-        price->cycles_per_step += price->product_cycles[i];
     }
     add_write_backs(workload, build, price);
-    return TN_OK;
 }
 
 /* The classes of vector kernels; busy: cycles by kind. */
@@ -392,21 +435,25 @@ static tn_status price_vectors(tn_workload *workload, const tn_build *build, uin
 }
 
 bool tn_work_splits(const tn_workload *workload, const tn_plan *plan, const tn_build *build) {
-    return build->schedule == TN_SCHEDULE_SEQUENTIAL && !by_operation(plan, build) &&
-           workload->retention_us <= 0 && workload->step->deadline_us <= 0;
+    return build->schedule == TN_SCHEDULE_SEQUENTIAL && !plan->off_chip && workload->retention_us <= 0 &&
+           workload->step->deadline_us <= 0;
 }
 
-tn_status tn_price_products(tn_workload *workload, const tn_build *build, tn_work_price *price,
-                            tn_error *error) {
+tn_status tn_price_products(tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                            tn_work_price *price, tn_error *error) {
     *price = (tn_work_price){0};
-    return price_products(workload, build, 1, price, error);
+    TN_TRY(price_products(workload, build, 1, price, error));
+    TN_TRY(lay_half(workload, plan, build, true, price, NULL, error));
+    add_matmuls(workload, build, price);
+    return TN_OK;
 }
 
-tn_status tn_price_vectors(tn_workload *workload, const tn_build *build, tn_work_price *price,
-                           tn_error *error) {
+tn_status tn_price_vectors(tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                           tn_work_price *price, tn_error *error) {
     uint64_t busy[TN_OPERATION_KINDS] = {0};
     *price = (tn_work_price){0};
     TN_TRY(price_vectors(workload, build, 1, busy, price, error));
+    TN_TRY(lay_half(workload, plan, build, false, price, busy, error));
     add_vector_kernels(workload, build, busy, price);
     return TN_OK;
 }
@@ -426,25 +473,62 @@ static uint64_t longest_chain(const tn_workload *workload) {
     return most;
 }
 
+void tn_work_add_vectors(tn_work_price *products, const tn_work_price *vectors) {
+    products->cycles_per_step += vectors->cycles_per_step;
+    products->vectors = vectors->vectors;
+    products->vector_cycles = vectors->vector_cycles;
+    products->vector_busy_pF += vectors->vector_busy_pF;
+    for (int store = 0; store < TN_STORES; store++) products->words[store] += vectors->words[store];
+}
+
+static void lower_resources(tn_resources *least, const tn_resources *other) {
+    least->lut = tn_least(least->lut, other->lut);
+    least->ff = tn_least(least->ff, other->ff);
+    least->dsp = tn_least(least->dsp, other->dsp);
+    least->bram18 = tn_least(least->bram18, other->bram18);
+    least->uram = tn_least(least->uram, other->uram);
+}
+
+void tn_work_lower(tn_work_price *least, const tn_work_price *other) {
+    least->cycles_per_step = tn_least(least->cycles_per_step, other->cycles_per_step);
+    least->chain_cycles = tn_least(least->chain_cycles, other->chain_cycles);
+    least->vector_cycles = tn_least(least->vector_cycles, other->vector_cycles);
+    least->vector_busy_pF = fmin(least->vector_busy_pF, other->vector_busy_pF);
+    least->moving_cycles = tn_least(least->moving_cycles, other->moving_cycles);
+    least->refresh_pJ = fmin(least->refresh_pJ, other->refresh_pJ);
+    for (int store = 0; store < TN_STORES; store++)
+        least->words[store] = fmin(least->words[store], other->words[store]);
+    for (uint32_t i = 0; i < TN_ARITHMETICS_MOST; i++) {
+        least->product_cycles[i] = tn_least(least->product_cycles[i], other->product_cycles[i]);
+        lower_resources(&least->matmul[i], &other->matmul[i]);
+    }
+    lower_resources(&least->vectors, &other->vectors);
+}
+
 tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_work_price *price,
                         tn_error *error) {
     uint64_t busy[TN_OPERATION_KINDS] = {0};
     uint64_t blocks = build->schedule == TN_SCHEDULE_PIPELINED ? build->blocks : 1;
+    tn_work_price vectors = {0};
     *price = (tn_work_price){0};
     TN_TRY(price_products(workload, build, blocks, price, error));
-    TN_TRY(price_vectors(workload, build, blocks, busy, price, error));
+    TN_TRY(price_vectors(workload, build, blocks, busy, &vectors, error));
+    add_matmuls(workload, build, price);
     if (by_operation(plan, build)) {
         spread_classes(workload);
         if (tn_build_searches_layouts(build))
             TN_TRY(lay_operations(workload, plan->on_chip ? plan->on_chip : plan, build, blocks, price, busy,
                                   error));
+    }
+    add_vector_kernels(workload, build, busy, &vectors);
+    tn_work_add_vectors(price, &vectors);
+    if (by_operation(plan, build)) {
         if (plan->off_chip) TN_TRY(add_transfers(workload, plan, build, blocks, price, error));
         price->cycles_per_step = 0;
         for (uint32_t i = 0; i < workload->step->operations; i++)
             price->cycles_per_step += workload->cycles[i];
         if (build->layouts == TN_LAID_CLOSELY) price->chain_cycles = longest_chain(workload);
     }
-    add_vector_kernels(workload, build, busy, price);
     tell_exits(workload, plan, build, price);
     if (build->schedule == TN_SCHEDULE_SEQUENTIAL) return add_refreshes(workload, plan, build, price, error);
     tn_schedule schedule;

@@ -17,6 +17,7 @@ typedef struct tn_work_price {
     uint64_t cycles_per_step;
     uint64_t chain_cycles; /* of the closer bound: the longest chain of operations that wait for each other */
     uint64_t product_cycles[TN_ARITHMETICS_MOST]; /* busy cycles of the matmul kernels together */
+    uint64_t vector_cycles;                       /* busy cycles of the vector kernels together */
     double vector_busy_pF; /* capacitance of vector kernels and write-backs, weighted by their busy cycles */
     double words[TN_STORES]; /* read and written in a step, by memory */
     uint64_t moving_cycles;  /* of operations, while their kernels wait for transfers */
@@ -29,13 +30,19 @@ typedef struct tn_work_price {
 } tn_work_price;
 
 /* Whether the work of products and that of vector kernels add up to that of the step: nothing runs side by side,
- * waits for external memory, has a deadline or is looked at operation by operation. The two: what products take follows from the
- * matmul kernels' edges, what vector kernels take from their lanes. Both use the workload's cycles as scratch. */
+ * waits for external memory, has a deadline or is refreshed. The two halves: what products take follows from the matmul kernels'
+ * edges, what vector kernels take from their lanes, and both, where layouts are not ideal, from these; then they need tn_plan_lay
+ * before. Both use the workload's cycles as scratch. */
 bool tn_work_splits(const tn_workload *workload, const tn_plan *plan, const tn_build *build);
-tn_status tn_price_products(tn_workload *workload, const tn_build *build, tn_work_price *price,
-                            tn_error *error);
-tn_status tn_price_vectors(tn_workload *workload, const tn_build *build, tn_work_price *price,
-                           tn_error *error);
+tn_status tn_price_products(tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                            tn_work_price *price, tn_error *error);
+tn_status tn_price_vectors(tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                           tn_work_price *price, tn_error *error);
+/* Adds the half of vector kernels to that of products: what both have is added, and each brings the kernels that the other
+ * lacks. */
+void tn_work_add_vectors(tn_work_price *products, const tn_work_price *vectors);
+/* Of two works whatever is less. */
+void tn_work_lower(tn_work_price *least, const tn_work_price *other);
 
 /* Fills the workload's cycles and issues and, but for schedule sequential, the plan's places, tasks and the workload's
  * time. With layouts that are not ideal it needs tn_plan_lay before. */

@@ -282,8 +282,11 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
         return tn_fail(error, TN_INPUT, "device %s is no FPGA; a build is priced on devices of kind fpga",
                        tn_device_name(device));
     TN_TRY(TN_NEW(arena, 1, &made, error));
-    *made = (tn_workload){
-        .step = step, .device = device, .arena = arena, .within = {UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+    *made = (tn_workload){.step = step,
+                          .device = device,
+                          .arena = arena,
+                          .within = {UINT64_MAX, UINT64_MAX, UINT64_MAX},
+                          .bounded = tn_build_mask_bounded()};
     made->built[TN_FUSION_NONE] = made;
     made->word_bits = 8 * step->element_bytes;
     made->obstacle = tn_step_obstacle(step);
@@ -300,6 +303,8 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
     TN_TRY(TN_NEW(arena, operations, &made->issues, error));
     TN_TRY(TN_NEW(arena, operations, &made->time, error));
     TN_TRY(TN_NEW(arena, TN_ROUTES_KEPT, &made->route, error));
+    TN_TRY(TN_NEW(arena, TN_LANES_KEPT, &made->lanes, error));
+    TN_TRY(TN_NEW(arena, TN_PASSES_KEPT, &made->pass, error));
     tn_blocks descriptors;
     TN_TRY(tn_descriptor_blocks(device, operations, &descriptors, error));
     made->program = program_of(device, step);
@@ -389,11 +394,43 @@ static tn_resources operand_port_of(const tn_workload *workload, const tn_port_s
     return used;
 }
 
+/* Of all kernels at once, as their operators are looked through. */
+static const uint64_t *recall_lanes(const tn_workload *workload, const tn_build *build) {
+    const uint64_t key[] = {build->vector, build->lane_dsp, build->lane_lut};
+    tn_kept_lanes *kept = &workload->lanes[tn_hash_place(tn_hash_counts(key, 3), TN_LANES_KEPT)];
+    if (memcmp(kept->key, key, sizeof key) == 0) return kept->lanes;
+    const tn_lane_means means = {build->lane_dsp, build->lane_lut};
+    for (int kind = 0; kind < TN_OPERATION_KINDS; kind++)
+        kept->lanes[kind] =
+            tn_vector_lanes((tn_operation_kind)kind, build->vector, &means, &workload->vector_operators);
+    memcpy(kept->key, key, sizeof key);
+    return kept->lanes;
+}
+
 tn_vector tn_workload_vector(const tn_workload *workload, const tn_build *build, tn_operation_kind kind) {
-    const tn_operator_set *operators = &workload->vector_operators;
-    const uint64_t lanes =
-        tn_vector_lanes(kind, build->vector, &(tn_lane_means){build->lane_dsp, build->lane_lut}, operators);
-    return (tn_vector){kind, lanes, operators, tn_build_shares_vectors(build) ? build->vector : lanes};
+    const uint64_t lanes = recall_lanes(workload, build)[kind];
+    return (tn_vector){kind, lanes, &workload->vector_operators,
+                       tn_build_shares_vectors(build) ? build->vector : lanes};
+}
+
+tn_status tn_workload_pass_cycles(const tn_workload *workload, const tn_vector *kernel, int pass,
+                                  const tn_vector_blocks *blocks, uint64_t *cycles, tn_error *error) {
+    const uint64_t key[TN_PASS_KEYS] = {(uint64_t)kernel->kind * TN_PASSES_MOST + (uint64_t)pass,
+                                        kernel->lanes,
+                                        kernel->unit,
+                                        blocks->rows,
+                                        blocks->columns,
+                                        blocks->phases[0],
+                                        blocks->phases[1],
+                                        blocks->write_phases[0],
+                                        blocks->write_phases[1]};
+    tn_kept_pass *kept = &workload->pass[tn_hash_place(tn_hash_counts(key, TN_PASS_KEYS), TN_PASSES_KEPT)];
+    if (memcmp(kept->key, key, sizeof key) != 0) {
+        TN_TRY(tn_vector_pass_cycles(kernel, pass, blocks, &kept->cycles, error));
+        memcpy(kept->key, key, sizeof key);
+    }
+    *cycles = kept->cycles;
+    return TN_OK;
 }
 
 uint64_t tn_workload_vector_units(const tn_workload *workload, const tn_build *build) {

@@ -70,6 +70,15 @@ typedef struct tn_kept_route {
     tn_resources used;
 } tn_kept_route;
 
+/* Lanes of all vector kernels under the keys that decide them, and the cycles of a pass, that were found before. */
+enum { TN_LANES_KEPT = 64, TN_PASSES_KEPT = 2048, TN_PASS_KEYS = 9 };
+typedef struct tn_kept_lanes {
+    uint64_t key[3], lanes[TN_OPERATION_KINDS]; /* of vector, lane_dsp, lane_lut; 0: none yet */
+} tn_kept_lanes;
+typedef struct tn_kept_pass {
+    uint64_t key[TN_PASS_KEYS], cycles; /* the first 0: none yet */
+} tn_kept_pass;
+
 struct tn_workload {
     const tn_step *step;
     const tn_device *device;
@@ -90,7 +99,8 @@ struct tn_workload {
     uint32_t vectors, vector_reads; /* kinds used; the most arrays that one of them reads */
     uint64_t descriptor_bram18;     /* of the memory of the step's descriptors */
     tn_resources program;           /* of generated hardware, whose descriptors are logic */
-    tn_placement_budget within;     /* bounds over places are of designs that take no more; lut: not asked */
+    tn_placement_budget within;     /* bounds of sets are of designs that take no more (price/bound.h) */
+    tn_build_mask bounded;          /* keys that prices with bounds have one choice of */
     tn_write_back_need write_back;  /* that products of fused operations ask for, */
     uint32_t writing_back;          /* and bit i: some are of the i-th arithmetic */
     struct tn_workload *built[TN_FUSIONS]; /* of the step with so much fused; NULL: not asked for yet */
@@ -104,7 +114,9 @@ struct tn_workload {
     uint64_t *cycles, *piece_cycles, *issues;
     tn_task_time *time;         /* [operations] */
     tn_kept_route *route;       /* [TN_ROUTES_KEPT] */
-    struct tn_price_memo *memo; /* price/price.c: parts of builds that were priced; NULL: none yet */
+    tn_kept_lanes *lanes;       /* [TN_LANES_KEPT] */
+    tn_kept_pass *pass;         /* [TN_PASSES_KEPT] */
+    struct tn_price_memo *memo; /* price/recall.h: parts of builds that were priced; NULL: none yet */
 };
 
 /* The workload of the step as the build does it: this one, or with build.fusion that of the fused step. Whatever takes a
@@ -129,6 +141,9 @@ uint64_t tn_workload_matmuls(const tn_workload *workload, const tn_build *build,
 tn_matmul tn_workload_matmul(const tn_workload *workload, const tn_build *build, uint32_t arithmetic);
 /* A vector kernel on its lanes. */
 tn_vector tn_workload_vector(const tn_workload *workload, const tn_build *build, tn_operation_kind kind);
+/* Cycles of one of its passes, as it was counted before where it was (kernel/vector.h). */
+tn_status tn_workload_pass_cycles(const tn_workload *workload, const tn_vector *kernel, int pass,
+                                  const tn_vector_blocks *blocks, uint64_t *cycles, tn_error *error);
 /* How many vector kernels: one of each kind, or one for all. */
 uint64_t tn_workload_vector_units(const tn_workload *workload, const tn_build *build);
 /* The write-back of a matmul kernel of that arithmetic, where its products have fused operations; of all of them. */

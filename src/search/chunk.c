@@ -10,13 +10,18 @@
 
 static const uint64_t chunks_most = 100000000;
 
-/* Inner combinations of a chunk: those that differ in settled keys stay together. */
+/* Inner combinations of a chunk: one value of each of the first inner choices, as few of these as make enough chunks that are small
+ * enough. Designs that differ in settled keys stay together, however many they are. */
 static uint64_t inners_of(const tn_space *space) {
     const uint64_t groups = space->outer_count / space->steps_together;
-    if (tn_space_is_settled(space)) return space->inner_count;
-    uint64_t least = groups < TN_CHUNKS_LEAST ? (TN_CHUNKS_LEAST + groups - 1) / groups : 1;
-    uint64_t each = (space->inner_count + least - 1) / least;
-    return each < TN_CHUNK_DESIGNS ? each : TN_CHUNK_DESIGNS;
+    uint64_t each = space->inner_count;
+    for (size_t i = 0; i < space->inners; i++) {
+        const bool few = groups < TN_CHUNKS_LEAST && space->inner_count / each < TN_CHUNKS_LEAST / groups,
+                   large = !tn_space_is_settled(space) && each > TN_CHUNK_DESIGNS;
+        if (!few && !large) break;
+        each /= space->choices.axis[space->inner[i]].count;
+    }
+    return each;
 }
 
 /* Chunks of the outer combinations of one. */

@@ -13,9 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The chunks that a sweep is cut into: one outer combination of the space and up to TN_CHUNK_DESIGNS inner
- * ones, fewer where there would not be TN_CHUNKS_LEAST chunks, which threads and parts of a sweep share out; where keys are
- * settled, all that differ in these alone. Their numbers follow from the space alone. */
+/* The chunks that a sweep is cut into: one outer combination of the space, or those that differ in settled keys of the model alone,
+ * and all inner ones, or those with one value of each of the first inner choices: where there would be over TN_CHUNK_DESIGNS
+ * designs in one (but of settled keys all stay together), or fewer than TN_CHUNKS_LEAST chunks, which threads and parts of a
+ * sweep share out. Their numbers follow from the space alone. */
 
 enum { TN_CHUNK_DESIGNS = 65536, TN_CHUNKS_LEAST = 64 };
 

@@ -192,14 +192,14 @@ static bool is_unmeasured(const tn_space *space, const tn_evaluation *evaluation
     return false;
 }
 
-/* Of a lower bound of the price: what surely breaks one. Of a bound over places only bounds of what is priced do: expressions,
- * and whether hardware is generated, may speak of the keys that differ. */
+/* Of a lower bound of the price: what surely breaks one. Of a set only bounds of what is priced do: expressions, and whether hardware
+ * is generated, may speak of the keys that differ. */
 static tn_cause broken_constraint(const tn_space *space, const uint32_t *digit,
-                                  const tn_evaluation *evaluation, bool exact, bool over_places) {
+                                  const tn_evaluation *evaluation, bool exact, bool of_set) {
     tn_candidate design = {.digit = digit, .evaluation = evaluation};
     for (size_t i = 0; i < space->choices.count; i++) design.id += digit[i] * space->choices.stride[i];
     for (size_t i = 0; i < space->constraints; i++)
-        if (over_places &&
+        if (of_set &&
             (space->constraint[i].expression || tn_quantity_is_obstacle(space->constraint[i].quantity)))
             continue;
         else if (exact ? !tn_constraint_holds(&space->constraint[i], &space->choices, &design)
@@ -240,22 +240,28 @@ static void gather_digits(const tn_evaluator *evaluator, uint64_t inner, uint32_
     tn_digits_of(&space->choices, space->inner, space->inners, inner, digit);
 }
 
-/* A price, or what bounds it, of one design or of all that differ in places alone. */
+/* A price, or what bounds it, of one design or of a set. */
 typedef struct {
-    enum { BY_PRICE, BY_BOUND, BY_CLOSE_BOUND, BY_WORK_BOUND } kind;
-    const tn_place_options *places; /* NULL: of one design */
+    enum { BY_PRICE, BY_BOUND, BY_CLOSE_BOUND, OF_SET } kind;
+    const tn_build_set *set;
+    tn_closeness closeness;
+    bool *has; /* of a set: whether there is a bound */
 } pricing;
 
 static tn_status price_as(const pricing *asked, tn_workload *workload, const tn_build *build, tn_price *price,
                           bool *exact, tn_error *error) {
-    if (asked->places)
-        return tn_price_places_bound(workload, build, asked->places, asked->kind == BY_CLOSE_BOUND, price,
-                                     exact, error);
-    if (asked->kind == BY_BOUND) return tn_price_bound(workload, build, price, exact, error);
-    if (asked->kind == BY_CLOSE_BOUND) return tn_price_close_bound(workload, build, price, exact, error);
-    if (asked->kind == BY_WORK_BOUND) return tn_price_work_bound(workload, build, price, exact, error);
     *exact = true;
-    return tn_price_step(workload, build, price, error);
+    switch (asked->kind) {
+    case OF_SET:
+        *exact = false;
+        return tn_price_set_bound(workload, asked->set, asked->closeness, price, asked->has, error);
+    case BY_BOUND:
+        return tn_price_bound(workload, build, price, exact, error);
+    case BY_CLOSE_BOUND:
+        return tn_price_close_bound(workload, build, price, exact, error);
+    default:
+        return tn_price_step(workload, build, price, error);
+    }
 }
 
 static const pricing by_price = {.kind = BY_PRICE};
@@ -267,11 +273,11 @@ static tn_cause lacking_capacity(const tn_evaluation *evaluation, const tn_resou
     return 8 * (double)evaluation->price.on_chip_bytes > has ? TN_CAUSE_RESOURCE + TN_BRAM18 : TN_CAUSE_NONE;
 }
 
-/* The design whose choices are set. */
-static tn_status judge(tn_evaluator *evaluator, const pricing *asked, tn_evaluation *evaluation,
-                       tn_cause *cause, bool *exact, tn_error *error) {
+/* What the step that stands says of its designs, whatever their builds. */
+static tn_status describe_step(tn_evaluator *evaluator, const tn_build *build, tn_evaluation *evaluation,
+                               tn_error *error) {
     const tn_step *step;
-    TN_TRY(tn_workload_step(evaluator->workload, &evaluator->build, &step, error));
+    TN_TRY(tn_workload_step(evaluator->workload, build, &step, error));
     *evaluation = (tn_evaluation){.parameters = step->parameters,
                                   .degrees_of_freedom = evaluator->degrees_of_freedom,
                                   .macs_per_step = tn_step_macs(step->macs),
@@ -284,10 +290,19 @@ static tn_status judge(tn_evaluator *evaluator, const pricing *asked, tn_evaluat
                                   .accuracy_interpolated = evaluator->accuracy_basis == TN_ACCURACY_UNKNOWN
                                                                ? NAN
                                                                : (double)evaluator->accuracy_basis};
+    return TN_OK;
+}
+
+/* The design whose choices are set; a set's first one. */
+static tn_status judge(tn_evaluator *evaluator, const pricing *asked, tn_evaluation *evaluation,
+                       tn_cause *cause, bool *exact, tn_error *error) {
+    const bool of_set = asked->kind == OF_SET;
+    TN_TRY(describe_step(evaluator, &evaluator->build, evaluation, error));
     tn_status status =
         price_as(asked, evaluator->workload, &evaluator->build, &evaluation->price, exact, &evaluator->why);
     TN_TRY(tn_evaluator_as_cause(evaluator, status, cause, error));
-    if (*cause == TN_CAUSE_NONE)
+    if (of_set && !*asked->has) return TN_OK;
+    if (*cause == TN_CAUSE_NONE && !of_set)
         TN_TRY(tn_workload_obstacle(evaluator->workload, &evaluator->build,
                                     evaluation->price.off_chip_bytes > 0, &evaluation->obstacle, error));
     if (*cause == TN_CAUSE_NONE) *cause = worst_resource(&evaluation->price.used, &evaluator->space->budget);
@@ -296,7 +311,7 @@ static tn_status judge(tn_evaluator *evaluator, const pricing *asked, tn_evaluat
     if (*cause == TN_CAUSE_NONE && evaluator->space->constraints) {
         uint32_t digit[TN_AXES_MOST];
         gather_digits(evaluator, evaluator->inner, digit);
-        *cause = broken_constraint(evaluator->space, digit, evaluation, *exact, asked->places != NULL);
+        *cause = broken_constraint(evaluator->space, digit, evaluation, *exact, of_set);
     }
     return TN_OK;
 }
@@ -345,36 +360,31 @@ tn_status tn_evaluate_close_bound(tn_evaluator *evaluator, uint64_t outer, uint6
                           exact, error);
 }
 
-tn_status tn_evaluate_work_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
-                                 tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error) {
-    return evaluate_bound(evaluator, outer, inner, (pricing){.kind = BY_WORK_BOUND}, evaluation, cause, exact,
-                          error);
+/* Whatever step of the set has the least. */
+static tn_status lower_peaks(tn_evaluator *evaluator, const tn_build_set *set, tn_evaluation *evaluation,
+                             tn_error *error) {
+    const uint32_t free = set->free & tn_build_set_axes(set, TN_BEARS_STEP);
+    for (uint32_t i = 0; i < set->axes; i++)
+        for (size_t v = 0; free >> i & 1 && v < set->axis[i].count; v++) {
+            const tn_build_set fixed = tn_build_set_fixed(set, i, v);
+            const tn_step *step;
+            TN_TRY(tn_workload_step(evaluator->workload, &fixed.build, &step, error));
+            evaluation->peak_elements = tn_least(evaluation->peak_elements, step->peak_elements);
+        }
+    return TN_OK;
 }
 
-tn_status tn_evaluate_places_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
-                                   const tn_place_options *places, bool closely, tn_evaluation *evaluation,
-                                   uint32_t *cause, bool *exact, tn_error *error) {
-    return evaluate_bound(evaluator, outer, inner,
-                          (pricing){.kind = closely ? BY_CLOSE_BOUND : BY_BOUND, .places = places},
-                          evaluation, cause, exact, error);
-}
-
-tn_status tn_evaluate_place(tn_evaluator *evaluator, uint64_t inner, const tn_evaluation *least,
-                            tn_evaluation *evaluation, bool *may, tn_error *error) {
-    tn_price memories, *price = &evaluation->price;
-    tn_cause cause = TN_CAUSE_NONE;
-    bool has;
-    set_build(evaluator, inner);
-    tn_status status =
-        tn_price_bound_memories(evaluator->workload, &evaluator->build, &memories, &has, &evaluator->why);
-    TN_TRY(tn_evaluator_as_cause(evaluator, status, &cause, error));
-    *evaluation = *least;
-    *may = cause == TN_CAUSE_NONE;
-    if (!*may) return TN_OK; /* no price, either */
-    price->used.bram18 = tn_greatest(price->used.bram18, memories.used.bram18);
-    price->used.uram = tn_greatest(price->used.uram, memories.used.uram);
-    price->on_chip_bytes = tn_greatest(price->on_chip_bytes, memories.on_chip_bytes);
-    *may = worst_resource(&price->used, &evaluator->space->budget) == TN_CAUSE_NONE;
+tn_status tn_evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, tn_closeness closeness,
+                          tn_evaluation *evaluation, uint32_t *cause, bool *has, tn_error *error) {
+    const pricing asked = {.kind = OF_SET, .set = set, .closeness = closeness, .has = has};
+    tn_cause found = evaluator->outer_cause;
+    bool exact;
+    evaluator->build = set->build;
+    evaluator->inner = 0;
+    *has = true;
+    if (found == TN_CAUSE_NONE) TN_TRY(judge(evaluator, &asked, evaluation, &found, &exact, error));
+    if (*has) TN_TRY(lower_peaks(evaluator, set, evaluation, error));
+    *cause = (uint32_t)found;
     return TN_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "base/public.h"
 #include "design/design.h"
 #include "design/explain.h"
+#include "price/bound.h"
 #include "space/quantity.h"
 #include "space/space.h"
 
@@ -73,19 +74,10 @@ tn_status tn_evaluate_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t in
 tn_status tn_evaluate_close_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
                                   tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error);
 
-/* The closest, which lays the design's work: cheap where a design that differs in places alone was laid before. */
-tn_status tn_evaluate_work_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
-                                 tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error);
-
-/* The same for all designs that differ from this one in style, split, group, read ports and placement of memories alone, those
- * with the options `places` (price/price.h): what refuses the bound refuses all of them. *exact: there is no such bound. */
-tn_status tn_evaluate_places_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
-                                   const tn_place_options *places, bool closely, tn_evaluation *evaluation,
-                                   uint32_t *cause, bool *exact, tn_error *error);
-/* Of the design of the step that stands and an inner combination, from *least, a bound of all designs that differ from it in places
- * alone: the same with no less memory than the design's first bound has. *may: it fits as far as that tells. */
-tn_status tn_evaluate_place(tn_evaluator *evaluator, uint64_t inner, const tn_evaluation *least,
-                            tn_evaluation *evaluation, bool *may, tn_error *error);
+/* The same of all designs of the step that stands whose builds are of the set (price/bound.h): what refuses it refuses all of them.
+ * Constraints on choices are not looked at. *has: there is a bound; else nothing is said. */
+tn_status tn_evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, tn_closeness closeness,
+                          tn_evaluation *evaluation, uint32_t *cause, bool *has, tn_error *error);
 /* Whether bounds are asked for at all: of large spaces whose objectives have some. */
 bool tn_evaluator_is_bounded(const tn_evaluator *evaluator);
 

@@ -2,6 +2,7 @@
  * the layouts that the whole layer has. */
 #include "layout/tensor_layout.h"
 
+#include "price/bound.h"
 #include "support/models.h"
 #include "support/prices.h"
 #include "tensor/folding.h"

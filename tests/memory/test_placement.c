@@ -1,4 +1,5 @@
 /* The placement search against trying every combination, on maps small enough for that. */
+#include "memory/place_table.h"
 #include "memory/placement.h"
 #include "support/steps.h"
 
@@ -191,8 +192,9 @@ static void least_of_places(void **state) {
                                     .as_built = true};
         const tn_placement_budget within = {draw(&random, 900), draw(&random, 120), UINT32_MAX};
         tn_place_least least;
-        assert_int_equal(
-            tn_places_least(device, 32, &map, rows, &build, &options, &within, memo, &least, NULL), TN_OK);
+        tn_place_table *table;
+        assert_int_equal(tn_place_table_make(device, 32, &map, &options, memo, &own, &table, NULL), TN_OK);
+        assert_int_equal(tn_place_table_least(table, rows, &options, &within, &least, NULL), TN_OK);
         const uint64_t best = least_as_built(&map, rows, &build, &options, &within);
         if (best == UINT64_MAX)
             assert_true(least.bram18 > within.bram18 || least.uram > within.uram);
@@ -202,8 +204,7 @@ static void least_of_places(void **state) {
         options.as_built = false;
         options.searched = true;
         tn_placement found;
-        assert_int_equal(
-            tn_places_least(device, 32, &map, rows, &build, &options, &within, memo, &least, NULL), TN_OK);
+        assert_int_equal(tn_place_table_least(table, rows, &options, &within, &least, NULL), TN_OK);
         assert_int_equal(tn_placement_search(device, 32, &map, rows, &build, &within, 0, &own, &found, NULL),
                          TN_OK);
         if (found.fits) {

@@ -1,6 +1,7 @@
 /* Prices with operands where they lie: operation by operation from the layouts of the plan, memories as deep as these, ranks that
  * do not fill words, and the bounds that need no search. */
 #include "model/model.h"
+#include "price/bound.h"
 #include "price/laid_cycles.h"
 #include "price/work.h"
 #include "support/prices.h"

@@ -4,7 +4,7 @@
 #include "design/explain.h"
 #include "device/device.h"
 #include "model/model.h"
-#include "price/price.h"
+#include "price/bound.h"
 #include "step/program_cache.h"
 #include "support/pages.h"
 #include "support/prices.h"

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "design/explain.h"
 #include "model/model.h"
+#include "price/bound.h"
 #include "price/plan.h"
 #include "step/fusion.h"
 #include "support/prices.h"

@@ -8,7 +8,7 @@
  * TENFOLD_SPACES=N draws N spaces instead (scripts/torture), TENFOLD_SEED=S the first of them, as a difference is told
  * with its seed. TENFOLD_SPACES=1 TENFOLD_SEED=S repeats one. */
 #include "base/random.h"
-#include "price/price.h"
+#include "price/bound.h"
 #include "results/merge.h"
 #include "results/result.h"
 #include "search/decomposition.h"

@@ -1,7 +1,7 @@
 /* Fronts and prices that were wrong once, as small spaces: each against every design priced on its own
  * (support/every_design.h). tests/search/test_exactness.c draws such spaces at random. */
 #include "base/file.h"
-#include "price/price.h"
+#include "price/bound.h"
 #include "results/result.h"
 #include "search/decomposition.h"
 #include "support/every_design.h"

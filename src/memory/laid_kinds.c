@@ -1,0 +1,141 @@
+#include "memory/laid_kinds.h"
+
+#include <string.h>
+
+static const uint32_t NONE = UINT32_MAX;
+
+/* ---- numbers for lists ---- */
+
+/* Open addressing; NULL: free. */
+struct tn_word_list {
+    const uint64_t *word;
+    uint32_t words, number;
+    uint64_t hash;
+};
+
+static uint64_t mix(uint64_t hash, uint64_t word) {
+    hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
+    return hash ^ hash >> 32;
+}
+
+tn_status tn_word_lists_begin(tn_word_lists *lists, uint32_t most, tn_arena *arena, tn_error *error) {
+    *lists = (tn_word_lists){.arena = arena, .slots = 2};
+    while (lists->slots < 2 * (uint64_t)most) lists->slots *= 2;
+    return TN_NEW(arena, lists->slots, &lists->slot, error);
+}
+
+tn_status tn_word_lists_number(tn_word_lists *lists, const uint64_t *word, uint32_t words, uint32_t *number,
+                               tn_error *error) {
+    uint64_t hash = words, *kept;
+    for (uint32_t i = 0; i < words; i++) hash = mix(hash, word[i]);
+    struct tn_word_list *slot = &lists->slot[hash & (lists->slots - 1)];
+    while (slot->word && (slot->hash != hash || slot->words != words ||
+                          memcmp(slot->word, word, words * sizeof *word) != 0))
+        slot = slot + 1 < lists->slot + lists->slots ? slot + 1 : lists->slot;
+    if (!slot->word) {
+        TN_TRY(TN_NEW(lists->arena, words + 1, &kept, error));
+        memcpy(kept, word, words * sizeof *word);
+        *slot = (struct tn_word_list){kept, words, lists->count++, hash};
+    }
+    *number = slot->number;
+    return TN_OK;
+}
+
+/* ---- kinds ---- */
+
+typedef struct {
+    const tn_step *step;
+    const tn_laid_arrays *arrays;
+    const tn_map *map;
+    tn_arena *arena;
+    tn_laid_kinds *kinds;
+    tn_error *error;
+} finder;
+
+/* What tensors of programs each array is: a sum, as their order says nothing. */
+static void sum_tensors(const finder *state, uint64_t *tensors) {
+    for (uint32_t l = 0; l < state->step->layers; l++) {
+        const tn_program *program = state->step->layer[l].program;
+        for (uint32_t t = 0; program && t < program->tensors; t++) {
+            const uint32_t array = state->arrays->of_tensor[l][t];
+            if (array == NONE) continue;
+            tensors[array] += mix(
+                mix(mix(1, (uint64_t)(uintptr_t)program), (uint64_t)(uintptr_t)state->arrays->program[l]), t);
+        }
+    }
+}
+
+static tn_status find_arrays(finder *state) {
+    const tn_step *step = state->step;
+    const tn_laid_arrays *arrays = state->arrays;
+    tn_word_lists lists;
+    uint64_t *tensors;
+    TN_TRY(tn_word_lists_begin(&lists, step->arrays, state->arena, state->error));
+    TN_TRY(TN_NEW(state->arena, step->arrays, &tensors, state->error));
+    sum_tensors(state, tensors);
+    for (uint32_t a = 0; a < step->arrays; a++) {
+        const tn_array *array = &step->array[a];
+        const tn_laid_part *part = &arrays->part[a];
+        const uint64_t word[] = {state->map->memory_of[a],
+                                 array->role,
+                                 array->part,
+                                 array->is_core,
+                                 array->elements,
+                                 array->stored,
+                                 (uint64_t)(uintptr_t)array->format,
+                                 arrays->columns[a],
+                                 arrays->heads[a],
+                                 arrays->feature_log[a],
+                                 arrays->feature_most[a],
+                                 arrays->axis_logs[a],
+                                 tensors[a],
+                                 (uint64_t)(uintptr_t)part->partial,
+                                 part->partial ? part->layer : 0,
+                                 part->times};
+        TN_TRY(tn_word_lists_number(&lists, word, sizeof word / sizeof *word, &state->kinds->of_array[a],
+                                    state->error));
+    }
+    state->kinds->arrays = lists.count;
+    return TN_OK;
+}
+
+static tn_status find_layers(finder *state) {
+    enum { OWN = 5 };
+    const tn_step *step = state->step;
+    tn_word_lists lists;
+    uint32_t most = 0;
+    uint64_t *word;
+    for (uint32_t l = 0; l < step->layers; l++)
+        if (step->layer[l].program && step->layer[l].program->tensors > most)
+            most = step->layer[l].program->tensors;
+    TN_TRY(TN_NEW(state->arena, OWN + most, &word, state->error));
+    TN_TRY(tn_word_lists_begin(&lists, step->layers, state->arena, state->error));
+    for (uint32_t l = 0; l < step->layers; l++) {
+        const tn_step_layer *layer = &step->layer[l];
+        const uint32_t tensors = layer->program ? layer->program->tensors : 0;
+        word[0] = (uint64_t)(uintptr_t)layer->program;
+        word[1] = (uint64_t)(uintptr_t)state->arrays->program[l];
+        word[2] = layer->tokens;
+        word[3] = layer->group;
+        word[4] = layer->family;
+        for (uint32_t t = 0; t < tensors; t++) {
+            const uint32_t array = state->arrays->of_tensor[l][t];
+            word[OWN + t] = array == NONE ? NONE : state->kinds->of_array[array];
+        }
+        TN_TRY(tn_word_lists_number(&lists, word, OWN + tensors, &state->kinds->of_layer[l], state->error));
+        if (state->kinds->of_layer[l] == state->kinds->layers)
+            state->kinds->layer[state->kinds->layers++] = l;
+    }
+    return TN_OK;
+}
+
+tn_status tn_laid_kinds_find(const tn_step *step, const tn_laid_arrays *arrays, const tn_map *map,
+                             tn_arena *arena, tn_laid_kinds *kinds, tn_error *error) {
+    finder state = {step, arrays, map, arena, kinds, error};
+    *kinds = (tn_laid_kinds){0};
+    TN_TRY(TN_NEW(arena, step->arrays, &kinds->of_array, error));
+    TN_TRY(TN_NEW(arena, step->layers, &kinds->of_layer, error));
+    TN_TRY(TN_NEW(arena, step->layers, &kinds->layer, error));
+    TN_TRY(find_arrays(&state));
+    return find_layers(&state);
+}

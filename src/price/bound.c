@@ -1,0 +1,224 @@
+#include "price/bound.h"
+
+#include "base/checked.h"
+#include "price/price_parts.h"
+#include "price/recall.h"
+#include "price/workload_data.h"
+
+#include <math.h>
+
+/* Blocks that are chosen by cost (geometry yosys) may be fewer of a deeper memory; of operations that overlap in pieces, or
+ * while they wait for external memory or are refreshed, nothing is proved. */
+static bool has_bound(const tn_device *device, const tn_build *build, const tn_build_mask *bounded) {
+    const bool overlaps = build->schedule != TN_SCHEDULE_SEQUENTIAL,
+               plain = build->schedule != TN_SCHEDULE_PIPELINED && build->off_chip_over_bytes == 0;
+    return tn_build_is_bounded(build, bounded) && (!overlaps || plain) &&
+           device->memory.geometry == TN_GEOMETRY_HLS;
+}
+
+bool tn_price_has_bound(const tn_device *device, const tn_build *build) {
+    const tn_build_mask bounded = tn_build_mask_bounded();
+    return has_bound(device, build, &bounded);
+}
+
+/* The layouts that products are priced with, or vector kernels. */
+static tn_laying laying_of(tn_closeness closeness, const tn_build *build, bool products) {
+    const bool in_turn =
+        build->schedule == TN_SCHEDULE_SEQUENTIAL; /* else the work waits for memories' ports */
+    if (closeness == TN_BY_PARALLELISM || (closeness == TN_BY_PRODUCTS && !products && in_turn))
+        return TN_LAID_BOUND;
+    return closeness == TN_BY_WORK && in_turn ? TN_LAID_AS_FOUND : TN_LAID_CLOSELY;
+}
+
+/* An axis of the set that is free and of one of these levels, or `axes`. */
+static uint32_t free_axis(const tn_build_set *set, tn_build_level first, tn_build_level last) {
+    for (uint32_t i = 0; i < set->axes; i++) {
+        const tn_build_level level = tn_build_key_level(set->axis[i].key);
+        if (set->free >> i & 1 && level >= first && level <= last) return i;
+    }
+    return set->axes;
+}
+
+/* ---- work ---- */
+
+/* The build with one operation after the other, and the vector units that it has. */
+static tn_build in_turn(const tn_build *build) {
+    tn_build turn = *build;
+    turn.vector_units = tn_build_shares_vectors(build) ? TN_UNITS_SHARED : TN_UNITS_OWN;
+    turn.schedule = TN_SCHEDULE_SEQUENTIAL;
+    return turn;
+}
+
+/* However operations overlap, kernels of a kind take what is done in turn among themselves, and what waits for something
+ * begins after it. */
+static uint64_t least_overlapped(const tn_workload *workload, const tn_build *build,
+                                 const tn_work_price *turn) {
+    const uint64_t units = tn_workload_vector_units(workload, build);
+    uint64_t most = turn->chain_cycles;
+    for (uint32_t i = 0; i < workload->arithmetics; i++)
+        most = tn_greatest(most, turn->product_cycles[i] / tn_workload_matmuls(workload, build, i));
+    return units ? tn_greatest(most, turn->vector_cycles / units) : most;
+}
+
+/* Of the set's builds, whose operations overlap or not alike. *has: there is a bound, as what does not split is found of one
+ * build alone. */
+static tn_status bound_work(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
+                            tn_laying of_vectors, tn_work_price *work, bool *has, tn_error *error) {
+    const bool overlaps = set->build.schedule != TN_SCHEDULE_SEQUENTIAL;
+    tn_build_set turn = *set;
+    const tn_work_price *whole;
+    if (overlaps) turn.build = in_turn(&set->build);
+    if (tn_work_splits(workload, plan, &turn.build) && !(overlaps && set->build.layouts == TN_LAID_CLOSELY)) {
+        TN_TRY(tn_recall_least_work(workload, plan, &turn, of_vectors, work, error));
+    } else {
+        *has = free_axis(set, TN_LEVEL_KERNEL, TN_LEVEL_ROW) == set->axes &&
+               free_axis(set, TN_LEVEL_LANE, TN_LEVEL_LANE) == set->axes;
+        if (!*has) return TN_OK;
+        TN_TRY(tn_recall_whole_work(workload, plan, &turn.build, &whole, error));
+        *work = *whole;
+    }
+    if (overlaps) work->cycles_per_step = least_overlapped(workload, &set->build, work);
+    return TN_OK;
+}
+
+/* ---- memories ---- */
+
+/* The least at several places, of those that leave the kernels their LUTs. */
+static tn_status bound_places(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
+                              const tn_work_price *work, tn_memory_price *memories, tn_error *error) {
+    const tn_place_least *least;
+    const uint64_t kernels = tn_workload_kernels(workload, &set->build, work).lut;
+    TN_TRY(tn_recall_least_memories(workload, plan, set, &least, error));
+    const uint64_t lut = workload->within.lut - tn_least(kernels, workload->within.lut),
+                   capacity_bits = tn_place_least_capacity(least, lut);
+    *memories = (tn_memory_price){
+        .bram18 = least->bram18,
+        .uram = least->uram,
+        .lutram = least->lutram,
+        .block_bits = tn_greatest(least->capacity_bits, capacity_bits == UINT64_MAX ? 0 : capacity_bits)};
+    return TN_OK;
+}
+
+static void lower_memories(tn_memory_price *least, const tn_memory_price *other) {
+    least->bram18 = tn_least(least->bram18, other->bram18);
+    least->uram = tn_least(least->uram, other->uram);
+    least->lutram = tn_least(least->lutram, other->lutram);
+    least->block_bits = tn_least(least->block_bits, other->block_bits);
+}
+
+static tn_status bound_memories(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
+                                const tn_work_price *work, tn_memory_price *memories, tn_error *error) {
+    enum { CORES = 1 << TN_STORE_CORES, ACTIVATIONS = 1 << TN_STORE_ACTIVATIONS };
+    const uint32_t row = free_axis(set, TN_LEVEL_ROW, TN_LEVEL_ROW);
+    *memories = (tn_memory_price){0};
+    if (free_axis(set, TN_LEVEL_KERNEL, TN_LEVEL_KERNEL) < set->axes) return TN_OK;
+    for (size_t v = 0; row < set->axes && v < set->axis[row].count; v++) {
+        const tn_build_set fixed = tn_build_set_fixed(set, row, v);
+        tn_memory_price one;
+        TN_TRY(bound_memories(workload, plan, &fixed, work, &one, error));
+        if (v == 0)
+            *memories = one;
+        else
+            lower_memories(memories, &one);
+    }
+    if (row < set->axes) return TN_OK;
+    if (set->build.placement == TN_PLACE_SEARCHED ||
+        free_axis(set, TN_LEVEL_BANK, TN_LEVEL_PLACE) < set->axes)
+        return bound_places(workload, plan, set, work, memories, error);
+    TN_TRY(tn_recall_memories(workload, plan, &set->build, CORES, work, memories, error));
+    return tn_recall_memories(workload, plan, &set->build, ACTIVATIONS, work, memories, error);
+}
+
+/* ---- the bound ---- */
+
+static void lower_price(tn_price *least, const tn_price *other) {
+    least->cycles_per_step = tn_least(least->cycles_per_step, other->cycles_per_step);
+    least->seconds_per_step = fmin(least->seconds_per_step, other->seconds_per_step);
+    least->joules_per_step = fmin(least->joules_per_step, other->joules_per_step);
+    least->watts = fmin(least->watts, other->watts);
+    least->static_joules_per_step = fmin(least->static_joules_per_step, other->static_joules_per_step);
+    least->used.lut = tn_least(least->used.lut, other->used.lut);
+    least->used.ff = tn_least(least->used.ff, other->used.ff);
+    least->used.dsp = tn_least(least->used.dsp, other->used.dsp);
+    least->used.bram18 = tn_least(least->used.bram18, other->used.bram18);
+    least->used.uram = tn_least(least->used.uram, other->used.uram);
+    least->on_chip_bytes = tn_least(least->on_chip_bytes, other->on_chip_bytes);
+    least->off_chip_bytes = tn_least(least->off_chip_bytes, other->off_chip_bytes);
+    least->off_chip_bytes_per_step = tn_least(least->off_chip_bytes_per_step, other->off_chip_bytes_per_step);
+    least->misfits &= other->misfits;
+}
+
+/* Of builds that run the same step, on the same map, side by side alike. */
+static tn_status bound_alike(tn_workload *workload, const tn_build_set *set, tn_laying of_vectors,
+                             tn_price *price, bool *has, tn_error *error) {
+    tn_build_set memories_set = *set;
+    tn_work_price work;
+    tn_memory_price memories;
+    tn_plan *plan;
+    TN_TRY(tn_workload_built(workload, &set->build, &workload, error));
+    TN_TRY(tn_recall_begin(workload, error));
+    TN_TRY(tn_workload_plan(workload, &set->build, &plan, error));
+    TN_TRY(bound_work(workload, plan, set, of_vectors, &work, has, error));
+    if (!*has) return TN_OK;
+    memories_set.build.layouts = TN_LAID_BOUND;
+    TN_TRY(bound_memories(workload, plan, &memories_set, &work, &memories, error));
+    tn_price_sum(workload, plan, &set->build, &work, &memories, price, NULL);
+    return TN_OK;
+}
+
+/* Values of free keys that decide what is done, one after the other. */
+static tn_status bound_each(tn_workload *workload, const tn_build_set *set, tn_closeness closeness,
+                            tn_price *price, bool *has, tn_error *error) {
+    uint32_t axis = free_axis(set, TN_LEVEL_RUN, TN_LEVEL_RUN);
+    if (axis == set->axes) axis = free_axis(set, TN_LEVEL_STEP, TN_LEVEL_STEP);
+    if (axis == set->axes) {
+        tn_build_set effective = *set;
+        *has = has_bound(workload->device, &set->build, &workload->bounded) &&
+               (set->build.schedule == TN_SCHEDULE_SEQUENTIAL || workload->retention_us <= 0);
+        if (!*has) return TN_OK;
+        effective.build = tn_build_effective(&set->build);
+        effective.build.layouts = laying_of(closeness, &set->build, true);
+        return bound_alike(workload, &effective, laying_of(closeness, &set->build, false), price, has, error);
+    }
+    *has = true;
+    for (size_t v = 0; *has && v < set->axis[axis].count; v++) {
+        const tn_build_set fixed = tn_build_set_fixed(set, axis, v);
+        tn_price one;
+        TN_TRY(bound_each(workload, &fixed, closeness, &one, has, error));
+        if (v == 0)
+            *price = one;
+        else if (*has)
+            lower_price(price, &one);
+    }
+    return TN_OK;
+}
+
+tn_status tn_price_set_bound(tn_workload *workload, const tn_build_set *set, tn_closeness closeness,
+                             tn_price *price, bool *has, tn_error *error) {
+    for (uint32_t i = 0; i < set->axes; i++)
+        if (set->free >> i & 1 && tn_build_key_of(set->axis[i].key)->bounded_as) {
+            *has = false; /* some of its builds may have none */
+            return TN_OK;
+        }
+    return bound_each(workload, set, closeness, price, has, error);
+}
+
+static tn_status price_bound(tn_workload *workload, const tn_build *build, tn_closeness closeness,
+                             tn_price *price, bool *exact, tn_error *error) {
+    const tn_build_set one = {.build = *build};
+    bool has;
+    TN_TRY(tn_build_check_together(build, error));
+    TN_TRY(tn_price_set_bound(workload, &one, closeness, price, &has, error));
+    *exact = !has;
+    return has ? TN_OK : tn_price_step(workload, build, price, error);
+}
+
+tn_status tn_price_bound(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
+                         tn_error *error) {
+    return price_bound(workload, build, TN_BY_PARALLELISM, price, exact, error);
+}
+
+tn_status tn_price_close_bound(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
+                               tn_error *error) {
+    return price_bound(workload, build, TN_BY_WORDS, price, exact, error);
+}

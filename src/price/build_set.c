@@ -1,0 +1,12 @@
+#include "price/build_set.h"
+
+tn_build_level tn_build_key_level(const tn_field *key) {
+    const unsigned bears = tn_build_key_of(key)->bears_on;
+    if (bears & (TN_BEARS_STEP | TN_BEARS_OFF_CHIP)) return TN_LEVEL_STEP;
+    if (bears & TN_BEARS_PRODUCTS) return TN_LEVEL_KERNEL;
+    if (bears & TN_BEARS_KERNELS) return TN_LEVEL_RUN;
+    if (bears & TN_BEARS_VECTORS) return bears & TN_BEARS_LAYOUTS ? TN_LEVEL_ROW : TN_LEVEL_LANE;
+    if (bears & TN_BEARS_LAYOUTS) return TN_LEVEL_BANK;
+    return bears & (TN_BEARS_MEMORIES | TN_BEARS_CORES | TN_BEARS_ACTIVATIONS) ? TN_LEVEL_PLACE
+                                                                               : TN_LEVEL_RUN;
+}

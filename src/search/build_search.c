@@ -1,0 +1,242 @@
+#include "search/build_search.h"
+
+#include "base/memory.h"
+#include "search/outer_step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A set of builds. */
+struct tn_build_node {
+    tn_build_set set;
+    uint64_t inner; /* of its first one */
+    tn_point bound;
+};
+
+/* ---- the order of keys ---- */
+
+/* Before keys of their level: those of which prices with bounds have one choice. */
+static unsigned rank_of(const tn_build_axis *axis) {
+    return 2 * (unsigned)tn_build_key_level(axis->key) + (tn_build_key_of(axis->key)->bounded_as == 0);
+}
+
+static void order_axes(tn_build_search *search) {
+    for (uint32_t i = 0; i < search->axes; i++) {
+        uint32_t place = i;
+        for (; place > 0 && rank_of(&search->axis[search->order[place - 1]]) > rank_of(&search->axis[i]);
+             place--)
+            search->order[place] = search->order[place - 1];
+        search->order[place] = i;
+    }
+}
+
+tn_status tn_build_search_begin(const tn_space *space, tn_evaluator *evaluator, tn_archive *known,
+                                tn_build_search *search, tn_error *error) {
+    *search = (tn_build_search){.space = space, .evaluator = evaluator, .known = known};
+    if (space->inners > TN_BUILD_AXES_MOST)
+        return tn_fail(error, TN_LIMIT, "over %d choices of a build", TN_BUILD_AXES_MOST);
+    search->axes = (uint32_t)space->inners;
+    for (uint32_t i = 0; i < search->axes; i++) {
+        const tn_axis *axis = &space->choices.axis[space->inner[i]];
+        search->axis[i] = (tn_build_axis){axis->field, axis->count, axis->number};
+    }
+    order_axes(search);
+    return TN_OK;
+}
+
+void tn_build_search_free(tn_build_search *search) {
+    tn_free(search->node);
+    *search = (tn_build_search){0};
+}
+
+/* ---- a run ---- */
+
+typedef struct {
+    tn_build_search *search;
+    uint64_t outer;
+    tn_outcome *found;
+    tn_error *error;
+} run;
+
+static bool is_refused(const run *state, const tn_point *bound) {
+    return tn_archive_refuses(&state->found->front, bound) || tn_archive_refuses(state->search->known, bound);
+}
+
+static uint64_t designs_of(const tn_build_set *set) {
+    uint64_t designs = 1;
+    for (uint32_t i = 0; i < set->axes; i++)
+        if (set->free >> i & 1) designs *= set->axis[i].count;
+    return designs;
+}
+
+static uint64_t id_of(const run *state, uint64_t inner) {
+    return tn_space_id(state->search->space, state->outer, inner);
+}
+
+/* Of the inner choices behind the i-th one. */
+static uint64_t stride_of(const tn_build_search *search, uint32_t axis) {
+    uint64_t stride = 1;
+    for (uint32_t i = axis + 1; i < search->axes; i++) stride *= search->axis[i].count;
+    return stride;
+}
+
+static tn_build_node fixed_node(const run *state, const tn_build_node *node, uint32_t axis, size_t value) {
+    return (tn_build_node){.set = tn_build_set_fixed(&node->set, axis, value),
+                           .inner = node->inner + value * stride_of(state->search, axis),
+                           .bound = node->bound};
+}
+
+/* Counts designs that are undefined for what the evaluator says. */
+static tn_status count_undefined(const run *state, const tn_build_node *node) {
+    return tn_outcome_add_undefined(state->found, tn_evaluator_undefined(state->search->evaluator),
+                                    designs_of(&node->set), id_of(state, node->inner), state->error);
+}
+
+/* Whether the bound leaves some design of the set a chance; *has: there is one. A cause of refusal is counted. */
+static tn_status has_chance(const run *state, tn_build_node *node, tn_closeness closeness, bool counts,
+                            bool *has, bool *chance) {
+    tn_evaluation evaluation;
+    uint32_t cause;
+    *chance = true;
+    TN_TRY(tn_evaluate_set(state->search->evaluator, &node->set, closeness, &evaluation, &cause, has,
+                           state->error));
+    if (!*has) return TN_OK;
+    *chance = cause == TN_CAUSE_NONE;
+    if (!*chance && counts) state->found->count[cause] += designs_of(&node->set);
+    if (!*chance && counts && cause == TN_CAUSE_UNDEFINED) return count_undefined(state, node);
+    if (!*chance) return TN_OK;
+    tn_space_point(state->search->space, &evaluation, id_of(state, node->inner), &node->bound);
+    *chance = !is_refused(state, &node->bound);
+    if (!*chance && counts) state->found->count[TN_CAUSE_NONE] += designs_of(&node->set);
+    return TN_OK;
+}
+
+/* ---- designs ---- */
+
+static tn_status price_design(const run *state, const tn_build_node *node, bool counts) {
+    tn_evaluation evaluation;
+    tn_point point;
+    uint32_t cause;
+    TN_TRY(
+        tn_evaluate(state->search->evaluator, state->outer, node->inner, &evaluation, &cause, state->error));
+    if (counts) state->found->count[cause]++;
+    if (counts && cause == TN_CAUSE_UNDEFINED) return count_undefined(state, node);
+    if (cause != TN_CAUSE_NONE) return TN_OK;
+    tn_space_point(state->search->space, &evaluation, id_of(state, node->inner), &point);
+    return tn_archive_offer(&state->found->front, &point, state->error);
+}
+
+/* The next free axis in the order; `axes`: none. */
+static uint32_t next_axis(const tn_build_search *search, const tn_build_set *set) {
+    for (uint32_t i = 0; i < search->axes; i++)
+        if (set->free >> search->order[i] & 1) return search->order[i];
+    return search->axes;
+}
+
+/* Every design of a set that has no bound. */
+static tn_status price_each(const run *state, const tn_build_node *node) {
+    const uint32_t axis = next_axis(state->search, &node->set);
+    if (axis == state->search->axes) return price_design(state, node, true);
+    for (size_t v = 0; v < state->search->axis[axis].count; v++) {
+        const tn_build_node fixed = fixed_node(state, node, axis, v);
+        TN_TRY(price_each(state, &fixed));
+    }
+    return TN_OK;
+}
+
+/* ---- sets ---- */
+
+static int by_bound(const void *a, const void *b) {
+    const tn_point *x = &((const tn_build_node *)a)->bound, *y = &((const tn_build_node *)b)->bound;
+    for (size_t k = 0; k < TN_OBJECTIVES_MOST; k++)
+        if (x->value[k] != y->value[k]) return x->value[k] < y->value[k] ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Where lanes and places are left, one key after the other, with work as laid. */
+static tn_status open_lanes(const run *state, const tn_build_node *node) {
+    const uint32_t axis = next_axis(state->search, &node->set);
+    bool has, chance;
+    if (axis == state->search->axes) return price_design(state, node, false);
+    for (size_t v = 0; v < state->search->axis[axis].count; v++) {
+        tn_build_node fixed = fixed_node(state, node, axis, v);
+        TN_TRY(has_chance(state, &fixed, TN_BY_WORK, false, &has, &chance));
+        if (chance) TN_TRY(open_lanes(state, &fixed));
+    }
+    return TN_OK;
+}
+
+static tn_status open_node(const run *state, tn_build_node *node) {
+    bool has, chance = !is_refused(state, &node->bound);
+    for (int closeness = TN_BY_PRODUCTS; closeness <= TN_BY_WORK && chance; closeness++)
+        TN_TRY(has_chance(state, node, (tn_closeness)closeness, false, &has, &chance));
+    return chance ? open_lanes(state, node) : TN_OK;
+}
+
+/* What is known of a set that has come about. */
+typedef enum { REFUSED, LEFT, WITHOUT_BOUND } judgement;
+
+/* Of sets whose edges of kernels are open next to nothing can be said. */
+static tn_status judge_set(const run *state, tn_build_node *node, judgement *judged) {
+    const tn_build_search *search = state->search;
+    const uint32_t next = next_axis(search, &node->set);
+    bool has = true, chance = true;
+    if (next == search->axes || tn_build_key_level(search->axis[next].key) > TN_LEVEL_KERNEL)
+        TN_TRY(has_chance(state, node, TN_BY_PARALLELISM, true, &has, &chance));
+    *judged = !has ? WITHOUT_BOUND : chance ? LEFT : REFUSED;
+    return TN_OK;
+}
+
+/* Fixes keys up to banks, and lists what is left then. */
+static tn_status branch(const run *state, const tn_build_node *node, judgement judged) {
+    tn_build_search *search = state->search;
+    const uint32_t axis = next_axis(search, &node->set);
+    if (axis == search->axes || tn_build_key_level(search->axis[axis].key) > TN_LEVEL_BANK) {
+        if (judged == WITHOUT_BOUND) return price_each(state, node);
+        TN_TRY(TN_GROW(&search->node, &search->capacity, search->nodes + 1, state->error));
+        search->node[search->nodes++] = *node;
+        return TN_OK;
+    }
+    for (size_t v = 0; v < search->axis[axis].count; v++) {
+        tn_build_node fixed = fixed_node(state, node, axis, v);
+        TN_TRY(judge_set(state, &fixed, &judged));
+        if (judged != REFUSED) TN_TRY(branch(state, &fixed, judged));
+    }
+    return TN_OK;
+}
+
+/* The set of all builds of the chunk: its first inner choices have one value each. */
+static tn_build_node root_of(const run *state, const tn_chunk *chunk) {
+    const tn_build_search *search = state->search;
+    tn_build_node root = {
+        .set = {.build = search->evaluator->base_build, .axes = search->axes, .axis = search->axis}};
+    uint64_t left = chunk->inners;
+    for (uint32_t i = search->axes; i-- > 0;) {
+        tn_build_set_value(&root.set.build, search->axis[i].key, search->axis[i].value[0]);
+        if (left == 1) continue;
+        root.set.free |= 1u << i;
+        left /= search->axis[i].count;
+    }
+    for (uint32_t i = 0; i < search->axes; i++) {
+        const uint64_t digit = chunk->first / stride_of(search, i) % search->axis[i].count;
+        if (!(root.set.free >> i & 1)) root = fixed_node(state, &root, i, digit);
+    }
+    return root;
+}
+
+tn_status tn_build_search_run(tn_build_search *search, const tn_chunk *chunk, uint64_t outer,
+                              tn_outcome *found, tn_error *error) {
+    run state = {search, outer, found, error};
+    tn_build_node root = root_of(&state, chunk);
+    judgement judged;
+    search->nodes = 0;
+    TN_TRY(judge_set(&state, &root, &judged));
+    if (judged == REFUSED) return TN_OK;
+    TN_TRY(branch(&state, &root, judged));
+    if (search->nodes) qsort(search->node, search->nodes, sizeof *search->node, by_bound);
+    for (size_t i = 0; i < search->nodes; i++) {
+        found->count[TN_CAUSE_NONE] += designs_of(&search->node[i].set);
+        TN_TRY(open_node(&state, &search->node[i]));
+    }
+    return TN_OK;
+}
