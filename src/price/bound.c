@@ -84,10 +84,9 @@ static tn_status bound_work(tn_workload *workload, tn_plan *plan, const tn_build
 /* ---- memories ---- */
 
 /* The least at several places, of those that leave the kernels their LUTs. */
-static tn_status bound_places(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
-                              const tn_work_price *work, tn_memory_price *memories, tn_error *error) {
+static tn_status bound_places(tn_workload *workload, tn_plan *plan, const tn_build_set *set, uint64_t kernels,
+                              tn_memory_price *memories, tn_error *error) {
     const tn_place_least *least;
-    const uint64_t kernels = tn_workload_kernels(workload, &set->build, work).lut;
     TN_TRY(tn_recall_least_memories(workload, plan, set, &least, error));
     const uint64_t lut = workload->within.lut - tn_least(kernels, workload->within.lut),
                    capacity_bits = tn_place_least_capacity(least, lut);
@@ -99,34 +98,35 @@ static tn_status bound_places(tn_workload *workload, tn_plan *plan, const tn_bui
     return TN_OK;
 }
 
+/* Amounts alone: ports and what is stored are of one build. */
 static void lower_memories(tn_memory_price *least, const tn_memory_price *other) {
-    least->bram18 = tn_least(least->bram18, other->bram18);
-    least->uram = tn_least(least->uram, other->uram);
-    least->lutram = tn_least(least->lutram, other->lutram);
-    least->block_bits = tn_least(least->block_bits, other->block_bits);
+    *least = (tn_memory_price){.bram18 = tn_least(least->bram18, other->bram18),
+                               .uram = tn_least(least->uram, other->uram),
+                               .lutram = tn_least(least->lutram, other->lutram),
+                               .block_bits = tn_least(least->block_bits, other->block_bits)};
 }
 
 static tn_status bound_memories(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
-                                const tn_work_price *work, tn_memory_price *memories, tn_error *error) {
+                                uint64_t kernels, tn_memory_price *memories, tn_error *error) {
     enum { CORES = 1 << TN_STORE_CORES, ACTIVATIONS = 1 << TN_STORE_ACTIVATIONS };
     const uint32_t row = free_axis(set, TN_LEVEL_ROW, TN_LEVEL_ROW);
     *memories = (tn_memory_price){0};
     if (free_axis(set, TN_LEVEL_KERNEL, TN_LEVEL_KERNEL) < set->axes) return TN_OK;
+    if (row < set->axes)
+        *memories = (tn_memory_price){
+            .bram18 = UINT64_MAX, .uram = UINT64_MAX, .lutram = UINT64_MAX, .block_bits = UINT64_MAX};
     for (size_t v = 0; row < set->axes && v < set->axis[row].count; v++) {
         const tn_build_set fixed = tn_build_set_fixed(set, row, v);
         tn_memory_price one;
-        TN_TRY(bound_memories(workload, plan, &fixed, work, &one, error));
-        if (v == 0)
-            *memories = one;
-        else
-            lower_memories(memories, &one);
+        TN_TRY(bound_memories(workload, plan, &fixed, kernels, &one, error));
+        lower_memories(memories, &one);
     }
     if (row < set->axes) return TN_OK;
     if (set->build.placement == TN_PLACE_SEARCHED ||
         free_axis(set, TN_LEVEL_BANK, TN_LEVEL_PLACE) < set->axes)
-        return bound_places(workload, plan, set, work, memories, error);
-    TN_TRY(tn_recall_memories(workload, plan, &set->build, CORES, work, memories, error));
-    return tn_recall_memories(workload, plan, &set->build, ACTIVATIONS, work, memories, error);
+        return bound_places(workload, plan, set, kernels, memories, error);
+    TN_TRY(tn_recall_memories(workload, plan, &set->build, CORES, NULL, memories, error));
+    return tn_recall_memories(workload, plan, &set->build, ACTIVATIONS, NULL, memories, error);
 }
 
 /* ---- the bound ---- */
@@ -148,9 +148,23 @@ static void lower_price(tn_price *least, const tn_price *other) {
     least->misfits &= other->misfits;
 }
 
+/* What routing and write-backs are counted for: free counts have their least values. */
+static tn_build least_build(const tn_build_set *set) {
+    tn_build least = set->build;
+    for (uint32_t i = 0; i < set->axes; i++) {
+        const tn_build_axis *axis = &set->axis[i];
+        uint64_t value = axis->value[0];
+        if (!(set->free >> i & 1) || axis->key->type != TN_FIELD_COUNT) continue;
+        for (size_t v = 1; v < axis->count; v++) value = tn_least(value, axis->value[v]);
+        tn_build_set_value(&least, axis->key, value);
+    }
+    return least;
+}
+
 /* Of builds that run the same step, on the same map, side by side alike. */
 static tn_status bound_alike(tn_workload *workload, const tn_build_set *set, tn_laying of_vectors,
                              tn_price *price, bool *has, tn_error *error) {
+    const tn_build least = least_build(set);
     tn_build_set memories_set = *set;
     tn_work_price work;
     tn_memory_price memories;
@@ -161,8 +175,9 @@ static tn_status bound_alike(tn_workload *workload, const tn_build_set *set, tn_
     TN_TRY(bound_work(workload, plan, set, of_vectors, &work, has, error));
     if (!*has) return TN_OK;
     memories_set.build.layouts = TN_LAID_BOUND;
-    TN_TRY(bound_memories(workload, plan, &memories_set, &work, &memories, error));
-    tn_price_sum(workload, plan, &set->build, &work, &memories, price, NULL);
+    TN_TRY(bound_memories(workload, plan, &memories_set, tn_workload_kernels(workload, &least, &work).lut,
+                          &memories, error));
+    tn_price_sum(workload, plan, &least, &work, &memories, price, NULL);
     return TN_OK;
 }
 
