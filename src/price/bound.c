@@ -22,6 +22,12 @@ bool tn_price_has_bound(const tn_device *device, const tn_build *build) {
 }
 
 /* The layouts that products are priced with, or vector kernels. */
+/* What of a bound is asked for. */
+typedef struct {
+    tn_closeness closeness;
+    bool memories;
+} asked;
+
 static tn_laying laying_of(tn_closeness closeness, const tn_build *build, bool products) {
     const bool in_turn =
         build->schedule == TN_SCHEDULE_SEQUENTIAL; /* else the work waits for memories' ports */
@@ -132,11 +138,15 @@ static tn_status bound_memories(tn_workload *workload, tn_plan *plan, const tn_b
 /* ---- the bound ---- */
 
 static void lower_price(tn_price *least, const tn_price *other) {
+    const double dynamic = fmin(least->joules_per_step - least->static_joules_per_step,
+                                other->joules_per_step - other->static_joules_per_step);
     least->cycles_per_step = tn_least(least->cycles_per_step, other->cycles_per_step);
     least->seconds_per_step = fmin(least->seconds_per_step, other->seconds_per_step);
-    least->joules_per_step = fmin(least->joules_per_step, other->joules_per_step);
     least->watts = fmin(least->watts, other->watts);
     least->static_joules_per_step = fmin(least->static_joules_per_step, other->static_joules_per_step);
+    least->joules_per_step = least->static_joules_per_step + dynamic; /* no more than either's */
+    while (least->joules_per_step - least->static_joules_per_step > dynamic)
+        least->joules_per_step = nextafter(least->joules_per_step, 0);
     least->used.lut = tn_least(least->used.lut, other->used.lut);
     least->used.ff = tn_least(least->used.ff, other->used.ff);
     least->used.dsp = tn_least(least->used.dsp, other->used.dsp);
@@ -163,11 +173,11 @@ static tn_build least_build(const tn_build_set *set) {
 
 /* Of builds that run the same step, on the same map, side by side alike. */
 static tn_status bound_alike(tn_workload *workload, const tn_build_set *set, tn_laying of_vectors,
-                             tn_price *price, bool *has, tn_error *error) {
+                             bool memories_too, tn_price *price, bool *has, tn_error *error) {
     const tn_build least = least_build(set);
     tn_build_set memories_set = *set;
     tn_work_price work;
-    tn_memory_price memories;
+    tn_memory_price memories = {0};
     tn_plan *plan;
     TN_TRY(tn_workload_built(workload, &set->build, &workload, error));
     TN_TRY(tn_recall_begin(workload, error));
@@ -175,15 +185,16 @@ static tn_status bound_alike(tn_workload *workload, const tn_build_set *set, tn_
     TN_TRY(bound_work(workload, plan, set, of_vectors, &work, has, error));
     if (!*has) return TN_OK;
     memories_set.build.layouts = TN_LAID_BOUND;
-    TN_TRY(bound_memories(workload, plan, &memories_set, tn_workload_kernels(workload, &least, &work).lut,
-                          &memories, error));
+    if (memories_too)
+        TN_TRY(bound_memories(workload, plan, &memories_set, tn_workload_kernels(workload, &least, &work).lut,
+                              &memories, error));
     tn_price_sum(workload, plan, &least, &work, &memories, price, NULL);
     return TN_OK;
 }
 
 /* Values of free keys that decide what is done, one after the other. */
-static tn_status bound_each(tn_workload *workload, const tn_build_set *set, tn_closeness closeness,
-                            tn_price *price, bool *has, tn_error *error) {
+static tn_status bound_each(tn_workload *workload, const tn_build_set *set, const asked *of, tn_price *price,
+                            bool *has, tn_error *error) {
     uint32_t axis = free_axis(set, TN_LEVEL_RUN, TN_LEVEL_RUN);
     if (axis == set->axes) axis = free_axis(set, TN_LEVEL_STEP, TN_LEVEL_STEP);
     if (axis == set->axes) {
@@ -192,14 +203,15 @@ static tn_status bound_each(tn_workload *workload, const tn_build_set *set, tn_c
                (set->build.schedule == TN_SCHEDULE_SEQUENTIAL || workload->retention_us <= 0);
         if (!*has) return TN_OK;
         effective.build = tn_build_effective(&set->build);
-        effective.build.layouts = laying_of(closeness, &set->build, true);
-        return bound_alike(workload, &effective, laying_of(closeness, &set->build, false), price, has, error);
+        effective.build.layouts = laying_of(of->closeness, &set->build, true);
+        return bound_alike(workload, &effective, laying_of(of->closeness, &set->build, false), of->memories,
+                           price, has, error);
     }
     *has = true;
     for (size_t v = 0; *has && v < set->axis[axis].count; v++) {
         const tn_build_set fixed = tn_build_set_fixed(set, axis, v);
         tn_price one;
-        TN_TRY(bound_each(workload, &fixed, closeness, &one, has, error));
+        TN_TRY(bound_each(workload, &fixed, of, &one, has, error));
         if (v == 0)
             *price = one;
         else if (*has)
@@ -208,14 +220,24 @@ static tn_status bound_each(tn_workload *workload, const tn_build_set *set, tn_c
     return TN_OK;
 }
 
-tn_status tn_price_set_bound(tn_workload *workload, const tn_build_set *set, tn_closeness closeness,
-                             tn_price *price, bool *has, tn_error *error) {
+static tn_status price_set(tn_workload *workload, const tn_build_set *set, const asked *of, tn_price *price,
+                           bool *has, tn_error *error) {
     for (uint32_t i = 0; i < set->axes; i++)
         if (set->free >> i & 1 && tn_build_key_of(set->axis[i].key)->bounded_as) {
             *has = false; /* some of its builds may have none */
             return TN_OK;
         }
-    return bound_each(workload, set, closeness, price, has, error);
+    return bound_each(workload, set, of, price, has, error);
+}
+
+tn_status tn_price_set_bound(tn_workload *workload, const tn_build_set *set, tn_closeness closeness,
+                             tn_price *price, bool *has, tn_error *error) {
+    return price_set(workload, set, &(asked){closeness, true}, price, has, error);
+}
+
+tn_status tn_price_set_work(tn_workload *workload, const tn_build_set *set, tn_price *price, bool *has,
+                            tn_error *error) {
+    return price_set(workload, set, &(asked){TN_BY_WORK, false}, price, has, error);
 }
 
 static tn_status price_bound(tn_workload *workload, const tn_build *build, tn_closeness closeness,

@@ -63,6 +63,27 @@ tn_status tn_price_close_bound(tn_workload *workload, const tn_build *build, tn_
 tn_status tn_price_set_bound(tn_workload *workload, const tn_build_set *set, tn_closeness closeness,
                              tn_price *price, bool *has, tn_error *error);
 
+/* The closest of these without memories, */
+tn_status tn_price_set_work(tn_workload *workload, const tn_build_set *set, tn_price *price, bool *has,
+                            tn_error *error);
+
+/* and what memories add at least at one of the places of a set. */
+typedef struct tn_place_entry {
+    uint64_t
+        number; /* of the values of its free keys of places, in the order of the axes, the last changing fastest */
+    uint64_t bram18, uram, lut, ff, capacity_bits;
+} tn_place_entry;
+typedef struct tn_place_list {
+    size_t count, capacity;
+    tn_place_entry *entry; /* [count]: by capacity, those of equal ones by number; free with tn_free */
+} tn_place_list;
+
+/* All places of a set that has a bound and in which no keys but those of lanes and places are free, with memories as laid; what is
+ * searched is bounded. every: also those that cost the same as one of a lower number, as keys that a search for places does not
+ * read have other values. Free list->entry after errors, too. */
+tn_status tn_price_set_places(tn_workload *workload, const tn_build_set *set, bool every, tn_place_list *list,
+                              tn_error *error);
+
 /* Whether such bounds are less work than the price; not where cells are refreshed while operations overlap, either. */
 bool tn_price_has_bound(const tn_device *device, const tn_build *build);
 

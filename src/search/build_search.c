@@ -41,10 +41,17 @@ tn_status tn_build_search_begin(const tn_space *space, tn_evaluator *evaluator, 
         search->axis[i] = (tn_build_axis){axis->field, axis->count, axis->number};
     }
     order_axes(search);
+    search->only_bytes = true;
+    for (size_t i = 0; i < space->objectives; i++)
+        search->only_bytes &=
+            !space->objective[i]->of_memories || strcmp(space->objective[i]->name, "on_chip_bytes") == 0;
+    for (size_t i = 0; i < space->constraints; i++)
+        search->asks_keys |= space->constraint[i].expression != NULL;
     return TN_OK;
 }
 
 void tn_build_search_free(tn_build_search *search) {
+    tn_free(search->places.entry);
     tn_free(search->node);
     *search = (tn_build_search){0};
 }
@@ -153,11 +160,48 @@ static int by_bound(const void *a, const void *b) {
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Where lanes and places are left, one key after the other, with work as laid. */
+/* The design of the set at a place that has that number (tn_price_set_places). */
+static tn_build_node placed_node(const run *state, const tn_build_node *node, uint64_t number) {
+    tn_build_node placed = *node;
+    for (uint32_t i = node->set.axes; i-- > 0;) {
+        if (!(node->set.free >> i & 1)) continue;
+        placed = fixed_node(state, &placed, i, number % node->set.axis[i].count);
+        number /= node->set.axis[i].count;
+    }
+    return placed;
+}
+
+/* Where places alone are left: those of the least capacity first, of which one that is refused for what memories do to no
+ * objective but their bytes refuses all behind it. */
+static tn_status open_places(const run *state, const tn_build_node *node) {
+    const tn_build_search *search = state->search;
+    tn_evaluation work;
+    uint32_t cause;
+    bool has;
+    TN_TRY(tn_evaluate_set_work(search->evaluator, &node->set, &work, &cause, &has, state->error));
+    for (size_t i = 0; i < search->places.count && cause == TN_CAUSE_NONE; i++) {
+        tn_build_node placed = placed_node(state, node, search->places.entry[i].number);
+        tn_evaluation evaluation;
+        uint32_t lacks;
+        tn_evaluate_place(search->evaluator, &work, &search->places.entry[i], &evaluation, &lacks);
+        if (lacks != TN_CAUSE_NONE) continue;
+        tn_space_point(search->space, &evaluation, id_of(state, placed.inner), &placed.bound);
+        if (!is_refused(state, &placed.bound)) {
+            TN_TRY(price_design(state, &placed, false));
+        } else if (search->only_bytes) {
+            placed.bound.id = id_of(state, node->inner); /* of all behind it */
+            if (is_refused(state, &placed.bound)) break;
+        }
+    }
+    return TN_OK;
+}
+
+/* Where lanes and places are left. */
 static tn_status open_lanes(const run *state, const tn_build_node *node) {
     const uint32_t axis = next_axis(state->search, &node->set);
     bool has, chance;
-    if (axis == state->search->axes) return price_design(state, node, false);
+    if (axis == state->search->axes || tn_build_key_level(state->search->axis[axis].key) == TN_LEVEL_PLACE)
+        return open_places(state, node);
     for (size_t v = 0; v < state->search->axis[axis].count; v++) {
         tn_build_node fixed = fixed_node(state, node, axis, v);
         TN_TRY(has_chance(state, &fixed, TN_BY_WORK, false, &has, &chance));
@@ -166,11 +210,29 @@ static tn_status open_lanes(const run *state, const tn_build_node *node) {
     return TN_OK;
 }
 
+/* Every design of a set that nothing refuses, by itself: what runs side by side has no closer bound with lanes open. */
+static tn_status open_each(const run *state, const tn_build_node *node) {
+    const uint32_t axis = next_axis(state->search, &node->set);
+    bool has, chance;
+    if (axis == state->search->axes) return price_design(state, node, false);
+    for (size_t v = 0; v < state->search->axis[axis].count; v++) {
+        tn_build_node fixed = fixed_node(state, node, axis, v);
+        TN_TRY(has_chance(state, &fixed, TN_BY_WORK, false, &has, &chance));
+        if (chance) TN_TRY(open_each(state, &fixed));
+    }
+    return TN_OK;
+}
+
 static tn_status open_node(const run *state, tn_build_node *node) {
-    bool has, chance = !is_refused(state, &node->bound);
-    for (int closeness = TN_BY_PRODUCTS; closeness <= TN_BY_WORK && chance; closeness++)
+    tn_build_search *search = state->search;
+    bool has = true, chance = !is_refused(state, &node->bound);
+    for (int closeness = TN_BY_PRODUCTS; closeness <= TN_BY_WORK && chance && has; closeness++)
         TN_TRY(has_chance(state, node, (tn_closeness)closeness, false, &has, &chance));
-    return chance ? open_lanes(state, node) : TN_OK;
+    if (!chance) return TN_OK;
+    if (!has) return open_each(state, node);
+    TN_TRY(tn_price_set_places(search->evaluator->workload, &node->set, search->asks_keys, &search->places,
+                               state->error));
+    return open_lanes(state, node);
 }
 
 /* What is known of a set that has come about. */

@@ -28,6 +28,9 @@ typedef struct tn_build_search {
     uint32_t order[TN_BUILD_AXES_MOST];     /* in which they are fixed */
     tn_build_node *node;                    /* sets that nothing refuses */
     size_t nodes, capacity;
+    tn_place_list places; /* of the set at hand */
+    bool only_bytes;      /* of the objectives memories bear on on_chip_bytes alone */
+    bool asks_keys;       /* some constraint may speak of keys of a build */
 } tn_build_search;
 
 /* TN_LIMIT where there are too many choices of a build. */

@@ -192,18 +192,19 @@ static bool is_unmeasured(const tn_space *space, const tn_evaluation *evaluation
     return false;
 }
 
-/* Of a lower bound of the price: what surely breaks one. Of a set only bounds of what is priced do: expressions, and whether hardware
+/* Of a lower bound of the price: what surely breaks one. Of a set, whose digits are not read, only bounds of what is priced do: expressions, and whether hardware
  * is generated, may speak of the keys that differ. */
 static tn_cause broken_constraint(const tn_space *space, const uint32_t *digit,
                                   const tn_evaluation *evaluation, bool exact, bool of_set) {
     tn_candidate design = {.digit = digit, .evaluation = evaluation};
-    for (size_t i = 0; i < space->choices.count; i++) design.id += digit[i] * space->choices.stride[i];
+    for (size_t i = 0; !of_set && i < space->choices.count; i++)
+        design.id += digit[i] * space->choices.stride[i];
     for (size_t i = 0; i < space->constraints; i++)
         if (of_set &&
             (space->constraint[i].expression || tn_quantity_is_obstacle(space->constraint[i].quantity)))
             continue;
         else if (exact ? !tn_constraint_holds(&space->constraint[i], &space->choices, &design)
-                       : tn_constraint_surely_fails(&space->constraint[i], &space->choices, &design))
+                       : tn_constraint_surely_fails(&space->constraint[i], &space->choices, &design, of_set))
             return (tn_cause)(TN_CAUSE_CONSTRAINT + i);
     return TN_CAUSE_NONE;
 }
@@ -242,7 +243,7 @@ static void gather_digits(const tn_evaluator *evaluator, uint64_t inner, uint32_
 
 /* A price, or what bounds it, of one design or of a set. */
 typedef struct {
-    enum { BY_PRICE, BY_BOUND, BY_CLOSE_BOUND, OF_SET } kind;
+    enum { BY_PRICE, BY_BOUND, BY_CLOSE_BOUND, OF_SET, WORK_OF_SET } kind;
     const tn_build_set *set;
     tn_closeness closeness;
     bool *has; /* of a set: whether there is a bound */
@@ -255,6 +256,9 @@ static tn_status price_as(const pricing *asked, tn_workload *workload, const tn_
     case OF_SET:
         *exact = false;
         return tn_price_set_bound(workload, asked->set, asked->closeness, price, asked->has, error);
+    case WORK_OF_SET:
+        *exact = false;
+        return tn_price_set_work(workload, asked->set, price, asked->has, error);
     case BY_BOUND:
         return tn_price_bound(workload, build, price, exact, error);
     case BY_CLOSE_BOUND:
@@ -296,7 +300,7 @@ static tn_status describe_step(tn_evaluator *evaluator, const tn_build *build, t
 /* The design whose choices are set; a set's first one. */
 static tn_status judge(tn_evaluator *evaluator, const pricing *asked, tn_evaluation *evaluation,
                        tn_cause *cause, bool *exact, tn_error *error) {
-    const bool of_set = asked->kind == OF_SET;
+    const bool of_set = asked->kind == OF_SET || asked->kind == WORK_OF_SET;
     TN_TRY(describe_step(evaluator, &evaluator->build, evaluation, error));
     tn_status status =
         price_as(asked, evaluator->workload, &evaluator->build, &evaluation->price, exact, &evaluator->why);
@@ -310,7 +314,7 @@ static tn_status judge(tn_evaluator *evaluator, const pricing *asked, tn_evaluat
     if (*cause == TN_CAUSE_NONE && is_unmeasured(evaluator->space, evaluation)) *cause = TN_CAUSE_UNMEASURED;
     if (*cause == TN_CAUSE_NONE && evaluator->space->constraints) {
         uint32_t digit[TN_AXES_MOST];
-        gather_digits(evaluator, evaluator->inner, digit);
+        if (!of_set) gather_digits(evaluator, evaluator->inner, digit);
         *cause = broken_constraint(evaluator->space, digit, evaluation, *exact, of_set);
     }
     return TN_OK;
@@ -374,18 +378,45 @@ static tn_status lower_peaks(tn_evaluator *evaluator, const tn_build_set *set, t
     return TN_OK;
 }
 
-tn_status tn_evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, tn_closeness closeness,
-                          tn_evaluation *evaluation, uint32_t *cause, bool *has, tn_error *error) {
-    const pricing asked = {.kind = OF_SET, .set = set, .closeness = closeness, .has = has};
+static tn_status evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, const pricing *asked,
+                              tn_evaluation *evaluation, uint32_t *cause, bool *has, tn_error *error) {
     tn_cause found = evaluator->outer_cause;
     bool exact;
     evaluator->build = set->build;
     evaluator->inner = 0;
     *has = true;
-    if (found == TN_CAUSE_NONE) TN_TRY(judge(evaluator, &asked, evaluation, &found, &exact, error));
+    if (found == TN_CAUSE_NONE) TN_TRY(judge(evaluator, asked, evaluation, &found, &exact, error));
     if (*has) TN_TRY(lower_peaks(evaluator, set, evaluation, error));
     *cause = (uint32_t)found;
     return TN_OK;
+}
+
+tn_status tn_evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, tn_closeness closeness,
+                          tn_evaluation *evaluation, uint32_t *cause, bool *has, tn_error *error) {
+    const pricing asked = {.kind = OF_SET, .set = set, .closeness = closeness, .has = has};
+    return evaluate_set(evaluator, set, &asked, evaluation, cause, has, error);
+}
+
+tn_status tn_evaluate_set_work(tn_evaluator *evaluator, const tn_build_set *set, tn_evaluation *evaluation,
+                               uint32_t *cause, bool *has, tn_error *error) {
+    const pricing asked = {.kind = WORK_OF_SET, .set = set, .has = has};
+    return evaluate_set(evaluator, set, &asked, evaluation, cause, has, error);
+}
+
+void tn_evaluate_place(const tn_evaluator *evaluator, const tn_evaluation *work, const tn_place_entry *place,
+                       tn_evaluation *evaluation, uint32_t *cause) {
+    const tn_space *space = evaluator->space;
+    tn_resources *used = &evaluation->price.used;
+    *evaluation = *work;
+    used->bram18 += place->bram18;
+    used->uram += place->uram;
+    used->lut += place->lut;
+    used->ff += place->ff;
+    evaluation->price.on_chip_bytes += place->capacity_bits / 8;
+    *cause = (uint32_t)worst_resource(used, &space->budget);
+    if (*cause == TN_CAUSE_NONE) *cause = (uint32_t)lacking_capacity(evaluation, &space->budget);
+    if (*cause == TN_CAUSE_NONE && space->constraints)
+        *cause = (uint32_t)broken_constraint(space, NULL, evaluation, false, true);
 }
 
 bool tn_evaluator_is_bounded(const tn_evaluator *evaluator) {

@@ -78,6 +78,11 @@ tn_status tn_evaluate_close_bound(tn_evaluator *evaluator, uint64_t outer, uint6
  * Constraints on choices are not looked at. *has: there is a bound; else nothing is said. */
 tn_status tn_evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, tn_closeness closeness,
                           tn_evaluation *evaluation, uint32_t *cause, bool *has, tn_error *error);
+/* The closest of these without memories; and the same with those of a place (tn_price_set_places). */
+tn_status tn_evaluate_set_work(tn_evaluator *evaluator, const tn_build_set *set, tn_evaluation *evaluation,
+                               uint32_t *cause, bool *has, tn_error *error);
+void tn_evaluate_place(const tn_evaluator *evaluator, const tn_evaluation *work, const tn_place_entry *place,
+                       tn_evaluation *evaluation, uint32_t *cause);
 /* Whether bounds are asked for at all: of large spaces whose objectives have some. */
 bool tn_evaluator_is_bounded(const tn_evaluator *evaluator);
 

@@ -134,10 +134,10 @@ bool tn_constraint_holds(const tn_constraint *constraint, const tn_choices *choi
 }
 
 bool tn_constraint_surely_fails(const tn_constraint *constraint, const tn_choices *choices,
-                                const tn_candidate *design) {
+                                const tn_candidate *design, bool of_set) {
     if (constraint->expression) return false;
-    if (constraint->quantity->bounded == TN_BOUNDED_EXACTLY)
+    if (constraint->quantity->bounded == TN_BOUNDED_EXACTLY && !of_set)
         return !tn_constraint_holds(constraint, choices, design);
-    return constraint->quantity->bounded == TN_BOUNDED_BELOW &&
+    return constraint->quantity->bounded != TN_BOUNDED_NOT &&
            constraint->quantity->get(design->evaluation) > constraint->most;
 }
