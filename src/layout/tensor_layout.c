@@ -12,7 +12,7 @@ enum { LEFT = TN_OF_LEFT, RIGHT = TN_OF_RIGHT, RESULT = TN_OF_RESULT, SIDES = TN
 
 /* Words along an index: of its last block, or the most that another one touches. */
 static uint64_t words_of(const tn_tensor_layout *layout, uint32_t axis, uint64_t edge, bool last) {
-    uint64_t size = layout->size[axis], word = layout->edge[axis];
+    uint64_t size = layout->axis[axis].size, word = layout->axis[axis].edge;
     if (!last) return tn_words_of_block(size, edge, tn_log_above(word));
     uint64_t start = size / edge * edge;
     return (size - 1) / word - start / word + 1;
@@ -20,7 +20,7 @@ static uint64_t words_of(const tn_tensor_layout *layout, uint32_t axis, uint64_t
 
 static uint32_t axis_of(const tn_tensor_layout *layout, uint32_t index) {
     uint32_t axis = 0;
-    while (axis < layout->axes && layout->index[axis] != index) axis++;
+    while (axis < layout->axes && layout->axis[axis].index != index) axis++;
     return axis;
 }
 
@@ -32,10 +32,10 @@ uint64_t tn_tensor_layout_phases(const tn_tensor_layout *layout, const tn_group_
             uint32_t axis = axis_of(layout, group[g]->index[k]);
             if (axis == layout->axes) continue;
             bool last =
-                kind >> (g * TN_ISSUE_CUTS + (int)k) & 1 && layout->size[axis] % group[g]->edge[k] != 0;
+                kind >> (g * TN_ISSUE_CUTS + (int)k) & 1 && layout->axis[axis].size % group[g]->edge[k] != 0;
             words[axes] = words_of(layout, axis, group[g]->edge[k], last);
-            turn[axes] = layout->turn[axis];
-            skew[axes++] = layout->skew[axis];
+            turn[axes] = layout->axis[axis].turn;
+            skew[axes++] = layout->axis[axis].skew;
         }
     return tn_fullest_turned_bank(words, skew, turn, axes, layout->banks);
 }
@@ -50,8 +50,8 @@ typedef struct {
 /* The first `a` words along one axis and the first `b` along another lie in different banks. */
 static bool tells_apart(const tn_tensor_layout *layout, uint32_t one, uint64_t a, uint32_t other,
                         uint64_t b) {
-    const uint64_t words[] = {a, b}, skew[] = {layout->skew[one], layout->skew[other]},
-                   turn[] = {layout->turn[one], layout->turn[other]};
+    const uint64_t words[] = {a, b}, skew[] = {layout->axis[one].skew, layout->axis[other].skew},
+                   turn[] = {layout->axis[one].turn, layout->axis[other].turn};
     if ((turn[0] && a > turn[0]) || (turn[1] && b > turn[1]))
         return tn_fullest_turned_bank(words, skew, turn, b > 1 ? 2 : 1, layout->banks) == 1;
     return tn_words_apart(words, skew, b > 1 ? 2 : 1, layout->banks);
@@ -72,8 +72,8 @@ static bool choose_rows(tn_tensor_layout *layout) {
     bool told = banks == 1 || layout->axes == 0;
     layout->depth = told ? 1 : UINT64_MAX;
     for (uint32_t k = 0; k < layout->axes; k++) {
-        words[k] = tn_ceil_div(layout->size[k], layout->edge[k]);
-        layout->divide[k] = 1;
+        words[k] = tn_ceil_div(layout->axis[k].size, layout->axis[k].edge);
+        layout->axis[k].divide = 1;
         if (told) layout->depth *= words[k];
     }
     if (told) return true;
@@ -85,9 +85,9 @@ static bool choose_rows(tn_tensor_layout *layout) {
                 uint64_t depth = depth_with(layout, words, one, a, other, alone ? a : banks / a);
                 if (depth >= layout->depth || !tells_apart(layout, one, a, other, banks / a)) continue;
                 layout->depth = depth;
-                for (uint32_t k = 0; k < layout->axes; k++) layout->divide[k] = 1;
-                layout->divide[other] = banks / a;
-                layout->divide[one] = a;
+                for (uint32_t k = 0; k < layout->axes; k++) layout->axis[k].divide = 1;
+                layout->axis[other].divide = banks / a;
+                layout->axis[one].divide = a;
             }
     return layout->depth != UINT64_MAX;
 }
@@ -123,23 +123,23 @@ static bool is_cheaper(skew_price a, skew_price b) {
  * of the powers of two and those above them. */
 static void choose_skews(const tn_layout_search *search, uint32_t t, tn_tensor_layout *layout) {
     enum { PASSES = 3 };
-    for (uint32_t k = 0; k < layout->axes; k++) layout->skew[k] = 1 % layout->banks;
+    for (uint32_t k = 0; k < layout->axes; k++) layout->axis[k].skew = 1 % layout->banks;
     skew_price best = price_skews(search, t, layout, UINT64_MAX);
     for (int pass = 0; pass < PASSES; pass++) {
         bool better = false;
         for (uint32_t k = 0; k < layout->axes; k++) {
-            uint64_t kept = layout->skew[k];
+            uint64_t kept = layout->axis[k].skew;
             for (uint64_t skew = 0; skew < layout->banks; skew++) {
                 bool near = (skew & (skew - 1)) == 0 || ((skew - 1) & (skew - 2)) == 0;
                 if (!near) continue;
-                layout->skew[k] = skew;
+                layout->axis[k].skew = skew;
                 skew_price price = price_skews(search, t, layout, best.cycles);
                 if (!is_cheaper(price, best)) continue;
                 best = price;
                 kept = skew;
                 better = true;
             }
-            layout->skew[k] = kept;
+            layout->axis[k].skew = kept;
         }
         if (!better) break;
     }
@@ -150,23 +150,26 @@ static void choose_skews(const tn_layout_search *search, uint32_t t, tn_tensor_l
 
 /* The layout of a tensor that stands for itself; skews of banks that no other wants are searched here, for what its products
  * are cut into in the end. */
-static void tensor_layout_tell(const tn_layout_search *search, uint32_t t, tn_tensor_layout *out) {
+static tn_status tensor_layout_tell(const tn_layout_search *search, uint32_t t, tn_arena *arena,
+                                    tn_tensor_layout *out, tn_error *error) {
     const tn_searched_tensor *tensor = &search->tensor[t];
     const uint64_t one = 1;
     *out = (tn_tensor_layout){
         .axes = tensor->axes, .row_elements = one << tensor->row_log, .banks = one << tensor->bank_log};
+    TN_TRY(TN_NEW(arena, tensor->axes, &out->axis, error));
     for (uint32_t i = 0; i < tensor->axes; i++) {
         size_t index = (size_t)t * search->indices + tensor->axis[i];
-        out->index[i] = tensor->axis[i];
-        out->size[i] = search->size[tensor->axis[i]];
-        out->edge[i] = one << search->log[index];
-        out->skew[i] = search->skew[index] % out->banks;
-        out->turn[i] = search->turn[index];
+        out->axis[i] = (tn_layout_axis){.index = tensor->axis[i],
+                                        .size = search->size[tensor->axis[i]],
+                                        .edge = one << search->log[index],
+                                        .skew = search->skew[index] % out->banks,
+                                        .turn = search->turn[index]};
     }
     if (tensor->kind == TN_BANKS_FULL_SKEW && !tensor->demand.is_shared)
         choose_skews(search, t, out);
     else
         choose_rows(out);
+    return TN_OK;
 }
 
 /* The blocks that the cut indices of a group fall into, and how many values the others have together. */
@@ -259,7 +262,7 @@ static tn_status tell(const tn_layout_search *search, tn_arena *arena, tn_layout
     for (uint32_t t = 0; t < search->tensors; t++) {
         uint32_t owner = search->tensor[t].stands_for;
         if (owner == t)
-            tensor_layout_tell(search, t, &layouts->tensor[t]);
+            TN_TRY(tensor_layout_tell(search, t, arena, &layouts->tensor[t], error));
         else
             layouts->tensor[t] = layouts->tensor[owner];
     }
@@ -321,7 +324,8 @@ static tn_status open_layouts_find_cycles(tn_layout_search *search, const tn_mat
     TN_TRY(TN_NEW(arena, search->tensors, &tensor, error));
     tn_layout_search_share(search);
     for (uint32_t t = 0; t < search->tensors; t++)
-        if (search->tensor[t].kind != TN_BANKS_OPEN) tensor_layout_tell(search, t, &tensor[t]);
+        if (search->tensor[t].kind != TN_BANKS_OPEN)
+            TN_TRY(tensor_layout_tell(search, t, arena, &tensor[t], error));
     for (uint32_t i = 0; i < search->products; i++)
         TN_TRY(best_cut_cycles(search, tensor, &search->product[i], kernel, &cycles[i], error));
     return TN_OK;
@@ -342,13 +346,18 @@ tn_status tn_open_layouts_cycles(const tn_program *program, const tn_matmul *ker
     return status;
 }
 
-void tn_partial_layout(const tn_tensor_layout *whole, const tn_partial *partial, tn_tensor_layout *part) {
+tn_status tn_partial_layout(const tn_tensor_layout *whole, const tn_partial *partial, tn_arena *arena,
+                            tn_tensor_layout *part, tn_error *error) {
     *part = *whole;
     part->depth = 1;
+    TN_TRY(TN_NEW(arena, whole->axes, &part->axis, error));
     for (uint32_t k = 0; k < part->axes; k++) {
-        if (part->index[k] == partial->index) part->size[k] = partial->kept;
-        part->depth *= tn_ceil_div(tn_ceil_div(part->size[k], part->edge[k]), part->divide[k]);
+        tn_layout_axis *axis = &part->axis[k];
+        *axis = whole->axis[k];
+        if (axis->index == partial->index) axis->size = partial->kept;
+        part->depth *= tn_ceil_div(tn_ceil_div(axis->size, axis->edge), axis->divide);
     }
+    return TN_OK;
 }
 
 /* The problem of the whole layer over the part of the index, on layouts that stand. */
@@ -365,7 +374,7 @@ static tn_status partial_layout_find_cycles(tn_layout_search *search, const tn_l
     search->size = size;
     TN_TRY(tn_layout_search_read(search, NULL, arena, error));
     for (uint32_t t = 0; t < program->tensors; t++)
-        tn_partial_layout(&layouts->tensor[t], partial, &tensor[t]);
+        TN_TRY(tn_partial_layout(&layouts->tensor[t], partial, arena, &tensor[t], error));
     return best_cut_cycles(search, tensor, &search->product[partial->step - program->step], kernel, cycles,
                            error);
 }

@@ -9,20 +9,23 @@
 #include "model/step.h"
 #include "program/program.h"
 
+typedef struct tn_layout_axis {
+    uint32_t index;      /* of the program */
+    uint64_t size, edge; /* elements, and those of a word along the axis */
+    uint64_t skew;       /* banks from a word to the next; below the layout's `banks` */
+    uint64_t turn;       /* words along the axis after each of which they lie one bank further; 0: none */
+    /* Words along the axis that share a place in different banks: 1 but along one axis, or two, where the product is
+     * the layout's `banks`. */
+    uint64_t divide;
+} tn_layout_axis;
+
 /* Axes of one element are left out. */
 typedef struct tn_tensor_layout {
     uint64_t row_elements; /* that the memory gives a cycle: banks times the elements of a word */
     uint64_t banks;        /* 1: one wide word */
     uint64_t depth;        /* rows that the tensor takes */
-    uint32_t axes, index[TN_LAYOUT_AXES];
-    uint64_t size[TN_LAYOUT_AXES];
-    uint64_t edge[TN_LAYOUT_AXES]; /* of a word along the axis */
-    uint64_t skew[TN_LAYOUT_AXES]; /* below `banks` */
-    uint64_t turn
-        [TN_LAYOUT_AXES]; /* words along the axis after each of which they lie one bank further; 0: none */
-    /* Words along the axis that share a place in different banks: 1 but along one axis, or two, where the product is
-     * `banks`. */
-    uint64_t divide[TN_LAYOUT_AXES];
+    uint32_t axes;
+    tn_layout_axis *axis; /* [axes] */
 } tn_tensor_layout;
 
 typedef struct tn_product_layout {
@@ -96,8 +99,9 @@ tn_status tn_open_layouts_cycles(const tn_program *program, const tn_matmul *ker
  * the index, with its operands where the layer's layouts have them. Inside the room.
  */
 
-/* The first `kept` of the index of a tensor that lies so. */
-void tn_partial_layout(const tn_tensor_layout *whole, const tn_partial *partial, tn_tensor_layout *part);
+/* The first `kept` of the index of a tensor that lies so; its axes live in `arena`. */
+tn_status tn_partial_layout(const tn_tensor_layout *whole, const tn_partial *partial, tn_arena *arena,
+                            tn_tensor_layout *part, tn_error *error);
 
 /* Cycles of the product of a part, as kernel/issue.h counts them; `layouts` are of the whole layer's program. */
 tn_status tn_partial_product_cycles(const tn_program *program, const tn_layouts *layouts,

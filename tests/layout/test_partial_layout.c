@@ -79,9 +79,9 @@ static uint64_t play_block(const product *p, uint32_t tensor, const uint64_t *so
     for (;;) {
         uint64_t word = 0, bank = 0, index = 0;
         for (uint32_t k = 0; k < layout->axes; k++) {
-            uint64_t c = x[layout->index[k]] / layout->edge[k];
+            uint64_t c = x[layout->axis[k].index] / layout->axis[k].edge;
             word = word * 64 + c;
-            bank += c * layout->skew[k];
+            bank += c * layout->axis[k].skew;
         }
         while (index < count && seen[index] != word) index++;
         if (index == count) {
@@ -92,7 +92,7 @@ static uint64_t play_block(const product *p, uint32_t tensor, const uint64_t *so
         }
         uint32_t axis = layout->axes;
         while (axis-- > 0) {
-            uint32_t i = layout->index[axis];
+            uint32_t i = layout->axis[axis].index;
             if (++x[i] < source[i] + edge[i] && x[i] < p->size[i]) break;
             x[i] = source[i];
         }
