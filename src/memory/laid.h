@@ -29,7 +29,7 @@
 
 #include "device/build.h"
 #include "layout/layer_layout.h"
-#include "layout/layout_search.h"
+#include "layout/least_rows.h"
 #include "memory/laid_arrays.h"
 #include "memory/placement.h"
 

@@ -4,7 +4,7 @@
 #include "base/digest.h"
 #include "knapsack/allocation.h"
 #include "knapsack/branch.h"
-#include "layout/layout_problem.h"
+#include "layout/layout_demand.h"
 
 #include <math.h>
 #include <stdlib.h>

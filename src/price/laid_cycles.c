@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "kernel/array_kernel.h"
 #include "kernel/vector.h"
-#include "layout/layout_search.h"
+#include "layout/fullest_bank.h"
 #include "price/workload_data.h"
 
 #include <string.h>
