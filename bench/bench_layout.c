@@ -1,12 +1,12 @@
 /* Time to lay a layer's program on a kernel: layouts as built, which are searched, and the closer bound of its products'
  * cycles, under demands as a step's are. */
 #include "base/clock.h"
-#include "layout/tensor_layout.h"
+#include "layout/layouts.h"
 #include "tensor/folding.h"
 
 #include <stdio.h>
 
-enum { SEARCHES = 200, BOUNDS = 2000, TENSORS_MOST = 64, ROW_LOG = 6, FEATURE_LOG = 3 };
+enum { SEARCHES = 200, BOUNDS = 2000, ROW_LOG = 6, FEATURE_LOG = 3 };
 
 static const tn_kernel_edges edges[] = {{4, 4, 4, 0}, {16, 4, 8, 0}, {6, 3, 5, 0}};
 
@@ -22,50 +22,59 @@ static void demand_all(const tn_program *program, tn_layout_demand *demand) {
     }
 }
 
-/* Microseconds a search and a bound. */
-static tn_status time_layer(const tn_program *program, const tn_kernel_edges *kernel_edges,
-                            tn_banking banking, double *search, double *bound, tn_error *error) {
-    const tn_lane lane = {.multiply.stages = 3, .tree.stages = 4, .sum.stages = 5, .group = 1};
-    const tn_matmul kernel = {kernel_edges->rows, kernel_edges->columns, kernel_edges->reduction, lane,
-                              false};
-    tn_layout_demand demand[TENSORS_MOST];
-    uint64_t cycles[TENSORS_MOST];
+/* Microseconds a search, with the problem at hand. */
+static tn_status time_search(const tn_layout_problem *problem, tn_banking banking,
+                             const tn_layout_demand *demand, double *search, tn_error *error) {
     tn_arena arena = {0};
     tn_layouts layouts;
     tn_status status = TN_OK;
-    if (program->tensors > TENSORS_MOST)
-        return tn_fail(error, TN_LIMIT, "a program has more than %d tensors", TENSORS_MOST);
-    demand_all(program, demand);
-    double started = tn_clock_seconds();
+    const double started = tn_clock_seconds();
     for (int i = 0; i < SEARCHES && status == TN_OK; i++) {
         tn_arena_reset(&arena);
-        status =
-            tn_layouts_find(program, kernel_edges, banking, TN_LEAST_CYCLES, demand, &arena, &layouts, error);
+        status = tn_layouts_find(problem, banking, TN_LEAST_CYCLES, demand, &arena, &arena, &layouts, error);
     }
     *search = 1e6 * (tn_clock_seconds() - started) / SEARCHES;
-    started = tn_clock_seconds();
-    for (int i = 0; i < BOUNDS && status == TN_OK; i++)
-        status = tn_open_layouts_cycles(program, &kernel, banking, demand, cycles, error);
-    *bound = 1e6 * (tn_clock_seconds() - started) / BOUNDS;
     tn_arena_free(&arena);
     return status;
 }
 
+/* Microseconds a bound of all products. */
+static tn_status time_bound(const tn_layout_problem *problem, tn_banking banking,
+                            const tn_layout_demand *demand, double *bound, tn_error *error) {
+    const tn_lane lane = {.multiply.stages = 3, .tree.stages = 4, .sum.stages = 5, .group = 1};
+    const tn_matmul kernel = {problem->edges.rows, problem->edges.columns, problem->edges.reduction, lane,
+                              false};
+    uint64_t cycles;
+    const double started = tn_clock_seconds();
+    for (int i = 0; i < BOUNDS; i++)
+        for (uint32_t k = 0; k < problem->program->steps; k++)
+            TN_TRY(tn_open_product_cycles(problem, k, &kernel, banking, demand, &cycles, error));
+    *bound = 1e6 * (tn_clock_seconds() - started) / BOUNDS;
+    return TN_OK;
+}
+
 static tn_status time_spec(const char *spec, tn_flow_name flow, tn_arena *arena, tn_error *error) {
     const tn_program_options options = {.training = true};
+    tn_layout_demand *demand;
     tn_weight weight;
     tn_program program;
     uint64_t tokens;
     TN_TRY(tn_spec_parse(spec, (tn_position){0}, &weight, &tokens, error));
     TN_TRY(tn_program_named(&weight, tokens, flow, &options, arena, &program, error));
-    for (size_t e = 0; e < sizeof edges / sizeof *edges; e++)
+    TN_TRY(TN_NEW(arena, program.tensors, &demand, error));
+    demand_all(&program, demand);
+    for (size_t e = 0; e < sizeof edges / sizeof *edges; e++) {
+        tn_layout_problem problem;
+        TN_TRY(tn_layout_problem_read(&program, &edges[e], arena, &problem, error));
         for (int banking = 0; tn_banking_names[banking]; banking++) {
             double search, bound;
-            TN_TRY(time_layer(&program, &edges[e], (tn_banking)banking, &search, &bound, error));
+            TN_TRY(time_search(&problem, (tn_banking)banking, demand, &search, error));
+            TN_TRY(time_bound(&problem, (tn_banking)banking, demand, &bound, error));
             printf("%-44s %2u x %u x %u %-6s %14.1f %14.1f\n", spec, (unsigned)edges[e].rows,
                    (unsigned)edges[e].columns, (unsigned)edges[e].reduction, tn_banking_names[banking],
                    search, bound);
         }
+    }
     return TN_OK;
 }
 

@@ -1,6 +1,6 @@
 /* Products of a part of a gradient: every cut of the kernel over the part, played issue by issue and element by element on
  * the layouts that the whole layer has. */
-#include "layout/tensor_layout.h"
+#include "layout/layouts.h"
 
 #include "support/models.h"
 #include "support/prices.h"
@@ -149,7 +149,9 @@ static void check(const product *p, const tn_partial *partial, const tn_matmul *
         tiles[i] = out;
     }
     for (int g = 0; g < 3; g++) count[g] = list_cuts(p, group[g], edge[g], cuts[g]);
-    assert_int_equal(tn_partial_product_cycles(p->program, p->layouts, partial, kernel, &got, NULL), TN_OK);
+    assert_int_equal(
+        tn_partial_product_cycles(p->program, p->layouts->tensor, partial, kernel, &arena, &got, NULL),
+        TN_OK);
     for (size_t r = 0; r < count[0]; r++)
         for (size_t c = 0; c < count[1]; c++)
             for (size_t t = 0; t < count[2]; t++) {
@@ -180,12 +182,14 @@ static void parts_take_what_their_best_cut_takes(void **state) {
                 const tn_program_options options = {.training = true};
                 tn_weight weight;
                 tn_program program;
+                tn_layout_problem problem;
                 tn_layouts layouts;
                 uint64_t tokens;
                 assert_int_equal(tn_spec_parse(specs[s], (tn_position){0}, &weight, &tokens, NULL), TN_OK);
                 assert_int_equal(tn_program_named(&weight, tokens, flow[s], &options, &arena, &program, NULL),
                                  TN_OK);
-                assert_int_equal(tn_layouts_find(&program, &edges, banking[b], TN_LEAST_CYCLES, NULL, &arena,
+                assert_int_equal(tn_layout_problem_read(&program, &edges, &arena, &problem, NULL), TN_OK);
+                assert_int_equal(tn_layouts_find(&problem, banking[b], TN_LEAST_CYCLES, NULL, &arena, &arena,
                                                  &layouts, NULL),
                                  TN_OK);
                 for (uint32_t i = 0; i < program.steps; i++) {

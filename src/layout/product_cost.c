@@ -1,0 +1,135 @@
+#include "layout/product_cost.h"
+
+#include "base/checked.h"
+#include "kernel/array_kernel.h"
+#include "layout/fullest_bank.h"
+
+#include <string.h>
+
+enum { ROWS = TN_CUT_ROWS, COLUMNS = TN_CUT_COLUMNS, REDUCTION = TN_CUT_REDUCTION, GROUPS = TN_CUT_GROUPS };
+enum { LEFT = TN_OF_LEFT, RIGHT = TN_OF_RIGHT, RESULT = TN_OF_RESULT, SIDES = TN_OF_ALL };
+
+/* Cycles of a block of an operand, by the cuts of the two groups that it is cut along. */
+typedef uint32_t access_cycles[TN_CUTS_MOST][TN_CUTS_MOST];
+
+/* ---- cycles of a block ---- */
+
+static uint64_t words_along(const tn_layout_state *state, uint32_t t, uint32_t index, uint64_t edge) {
+    return tn_words_of_block(state->problem->size[index], edge, state->log[t * state->indices + index]);
+}
+
+static uint64_t words_of(const tn_layout_state *state, uint32_t t, const tn_group_cut *cut) {
+    uint64_t words = 1;
+    for (uint32_t k = 0; k < cut->indices; k++) words *= words_along(state, t, cut->index[k], cut->edge[k]);
+    return words;
+}
+
+/* Cycles of a block in rows of banks, rotated by one from word to word along every axis. */
+static uint64_t rotated_cycles(const tn_layout_state *state, uint32_t t, const tn_group_cut *const *group) {
+    static const uint64_t skew[TN_BANKED_AXES] = {1, 1, 1, 1};
+    const uint64_t banks = UINT64_C(1) << state->tensor[t].bank_log;
+    uint64_t words[TN_BANKED_AXES];
+    uint32_t axes = 0;
+    bool longer = false;
+    for (int g = 0; g < 2; g++)
+        for (uint32_t k = 0; k < group[g]->indices; k++) {
+            words[axes] = words_along(state, t, group[g]->index[k], group[g]->edge[k]);
+            if (words[axes] == 1) continue;
+            longer = longer || words[axes] > banks;
+            axes++;
+        }
+    if (axes <= 1 && !longer) return 1;
+    if (axes == 2 && !longer) return tn_least(words[0], words[1]);
+    return tn_fullest_bank(words, skew, axes, banks);
+}
+
+/* Cycles of a block; of each element in a bank of its own one, as skews are searched for what is cut in the end. */
+static uint64_t block_cycles(const tn_layout_state *state, uint32_t t, const tn_group_cut *const *group) {
+    const tn_laid_tensor *tensor = &state->tensor[t];
+    if (tensor->kind == TN_BANKS_OPEN) return 1;
+    if (tensor->shared) return tn_tensor_layout_phases(tensor->shared, group, 0);
+    if (tensor->kind == TN_BANKS_ROWS) return rotated_cycles(state, t, group);
+    if (tensor->kind == TN_BANKS_ONE_WORD) return words_of(state, t, group[0]) * words_of(state, t, group[1]);
+    return 1;
+}
+
+static void find_access(const tn_layout_state *state, uint32_t product, int side, access_cycles access) {
+    const tn_searched_product *p = &state->problem->product[product];
+    const uint32_t t = state->product[product].tensor[side];
+    const tn_cut_choice *a = &p->group[tn_cut_directions[side][0]],
+                        *b = &p->group[tn_cut_directions[side][1]];
+    for (uint32_t i = 0; i < a->count; i++)
+        for (uint32_t j = 0; j < b->count; j++) {
+            const tn_group_cut *group[] = {tn_block_cut(p->pass, side, 0, &a->cut[i]),
+                                           tn_block_cut(p->pass, side, 1, &b->cut[j])};
+            access[i][j] = (uint32_t)block_cycles(state, t, group);
+        }
+}
+
+/* ---- cycles of a product ---- */
+
+/* Into how many blocks each group is cut, and the cycles of a block of each operand. */
+typedef struct {
+    uint64_t rows, columns, terms, left, right, write;
+} cut_cycles;
+
+/* Filling and draining apart, which depend on no layout: they are those of cells that multiply and add in a cycle. */
+static uint64_t cost_on_array(const tn_searched_product *p, const cut_cycles *cut, uint64_t weight) {
+    const uint64_t cells = p->cells[0] + p->cells[1], tiles = p->batch * cut->rows * cut->columns;
+    if (p->pass == TN_PASS_RESTS)
+        return tiles * (weight * (cut->terms * tn_greatest(cut->left, cut->right) + cells) +
+                        p->cells[0] * cut->write);
+    const uint64_t rounds = tiles / tn_array_open(cut->rows);
+    return rounds * cut->terms * weight * (p->cells[0] * cut->right + cells) +
+           tiles * (weight * cut->terms * cut->left + tn_greatest(cut->left, cut->write) - cut->left);
+}
+
+static uint64_t cost_of(const tn_searched_product *p, const cut_cycles *cut, uint64_t weight) {
+    const uint64_t read = tn_greatest(cut->left, cut->right);
+    if (p->pass != TN_PASS_OF_LANES) return cost_on_array(p, cut, weight);
+    return p->batch * cut->rows * cut->columns *
+           (weight * cut->terms * read + tn_greatest(read, cut->write) - read);
+}
+
+tn_product_cost tn_product_cost_find(const tn_layout_state *state, uint32_t product) {
+    const tn_searched_product *p = &state->problem->product[product];
+    const tn_cut_choice *row = &p->group[ROWS], *column = &p->group[COLUMNS], *term = &p->group[REDUCTION];
+    const bool of_lanes = p->pass == TN_PASS_OF_LANES;
+    access_cycles access[SIDES];
+    tn_product_cost best = {.cost = UINT64_MAX};
+    for (int side = 0; side < SIDES; side++) find_access(state, product, side, access[side]);
+    for (uint32_t r = 0; r < row->count; r++)
+        for (uint32_t c = 0; c < column->count; c++)
+            for (uint32_t k = 0; k < term->count; k++) {
+                const cut_cycles cut = {row->cut[r].blocks, column->cut[c].blocks, term->cut[k].blocks,
+                                        access[LEFT][r][k], access[RIGHT][k][c],   access[RESULT][r][c]};
+                const uint64_t issues = p->batch * cut.rows * cut.columns * cut.terms;
+                if (of_lanes && issues * state->issue_weight >= best.cost) break;
+                const uint64_t cost = cost_of(p, &cut, state->issue_weight);
+                if (cost < best.cost) best = (tn_product_cost){cost, {r, c, k}};
+            }
+    return best;
+}
+
+uint64_t tn_product_open_cycles(const tn_layout_state *state, uint32_t product) {
+    const tn_searched_product *p = &state->problem->product[product];
+    const uint32_t *taken = state->product[product].taken;
+    const cut_cycles cut = {p->group[ROWS].cut[taken[ROWS]].blocks,
+                            p->group[COLUMNS].cut[taken[COLUMNS]].blocks,
+                            p->group[REDUCTION].cut[taken[REDUCTION]].blocks,
+                            1,
+                            1,
+                            1};
+    return cost_of(p, &cut, 1);
+}
+
+bool tn_operand_is_slow(const tn_layout_state *state, uint32_t product, int side) {
+    const tn_searched_product *p = &state->problem->product[product];
+    const tn_cut_product *own = &state->product[product];
+    const tn_group_cut *group[2];
+    for (int k = 0; k < 2; k++) {
+        const int g = tn_cut_directions[side][k];
+        group[k] = tn_block_cut(p->pass, side, k, &p->group[g].cut[own->taken[g]]);
+    }
+    return block_cycles(state, own->tensor[side], group) > 1;
+}
