@@ -146,6 +146,7 @@ static tn_status answer_layer(const tn_question_values *v, tn_arena *arena, laye
                                    false};
     tn_program program;
     tn_layout_problem problem;
+    tn_layout_room room;
     tn_layouts layouts;
     for (int i = LAYER_ROWS; i <= LAYER_REDUCTION; i++)
         if (v->value[i] == 0 || v->value[i] > 1024)
@@ -154,8 +155,9 @@ static tn_status answer_layer(const tn_question_values *v, tn_arena *arena, laye
     TN_TRY(read_layer(v, arena, &program, error));
     TN_TRY(ideal_issues(&program, &edges, &answer->ideal_issues, error));
     TN_TRY(tn_layout_problem_read(&program, &edges, arena, &problem, error));
+    TN_TRY(tn_layout_room_begin(&room, arena, error));
     TN_TRY(tn_layouts_find(&problem, (tn_banking)v->value[BANKING], (tn_layout_goal)v->value[LEAST], NULL,
-                           arena, arena, &layouts, error));
+                           &room, arena, &layouts, error));
     for (uint32_t t = 0; t < layouts.tensors; t++) answer->words += layouts.tensor[t].depth;
     answer->products = program.steps;
     answer->issues = layouts.issue_cycles;

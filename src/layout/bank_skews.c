@@ -20,8 +20,9 @@ static skew_price price_skews(const tn_layout_state *state, uint32_t t, tn_tenso
         uint64_t tiles = p->batch * c[ROWS]->blocks * c[COLUMNS]->blocks;
         for (int side = 0; side < TN_OF_ALL; side++) {
             if (own->tensor[side] != t) continue;
-            const tn_group_cut *group[] = {tn_block_cut(p->pass, side, 0, c[tn_cut_directions[side][0]]),
-                                           tn_block_cut(p->pass, side, 1, c[tn_cut_directions[side][1]])};
+            const tn_group_cut *group[] = {
+                &p->operand[side].block[0][own->taken[tn_cut_directions[side][0]]],
+                &p->operand[side].block[1][own->taken[tn_cut_directions[side][1]]]};
             price.cycles += tn_tensor_layout_phases(layout, group, 0) * tiles *
                             (side == TN_OF_RESULT ? 1 : c[REDUCTION]->blocks);
         }

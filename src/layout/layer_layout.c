@@ -38,7 +38,8 @@ struct tn_laid_layer {
 };
 
 tn_status tn_laid_layers_begin(tn_laid_layers *layers, tn_arena *arena, tn_error *error) {
-    *layers = (tn_laid_layers){.arena = arena, .scratch = {.parent = arena}};
+    *layers = (tn_laid_layers){.arena = arena};
+    TN_TRY(tn_layout_room_begin(&layers->room, arena, error));
     TN_TRY(TN_NEW(arena, PROBLEM_LISTS, &layers->problem, error));
     return TN_NEW(arena, LISTS, &layers->list, error);
 }
@@ -91,9 +92,8 @@ tn_status tn_laid_layer_search(tn_laid_layers *layers, tn_laid_layer *layer, con
     if (!layer->layouts) {
         tn_layouts *found;
         TN_TRY(TN_NEW(layers->arena, 1, &found, error));
-        tn_arena_reset(&layers->scratch);
         TN_TRY(tn_layouts_find(&layer->problem->read, layer->banking, TN_LEAST_CYCLES, layer->demand,
-                               &layers->scratch, layers->arena, found, error));
+                               &layers->room, layers->arena, found, error));
         layer->layouts = found;
     }
     *layouts = layer->layouts;
@@ -174,9 +174,9 @@ tn_status tn_laid_layer_partial_cycles(tn_laid_layers *layers, tn_laid_layer *la
         TN_TRY(TN_NEW(layers->arena, 1, &part, error));
         *part = (part_time){.step = partial->step, .kept = partial->kept, .next = layer->parts};
         memcpy(&part->lane, &kernel->lane, sizeof kernel->lane);
-        tn_arena_reset(&layers->scratch);
+        tn_arena_reset(&layers->room.scratch);
         TN_TRY(tn_partial_product_cycles(layer->problem->read.program, layer->layouts->tensor, partial,
-                                         kernel, &layers->scratch, &part->cycles, error));
+                                         kernel, &layers->room.scratch, &part->cycles, error));
         layer->parts = part;
     }
     *cycles = part->cycles;

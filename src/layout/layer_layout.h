@@ -17,7 +17,7 @@ typedef struct tn_known_problem tn_known_problem;
 /* All that were asked for. */
 typedef struct tn_laid_layers {
     tn_arena *arena;
-    tn_arena scratch; /* within it, of the search at hand */
+    tn_layout_room room;
     size_t count;
     tn_laid_layer **list;       /* by hash */
     tn_known_problem **problem; /* by hash */

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "kernel/array_kernel.h"
+#include "layout/fullest_bank.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -11,18 +12,6 @@ enum { LEFT = TN_OF_LEFT, RIGHT = TN_OF_RIGHT, RESULT = TN_OF_RESULT, SIDES = TN
 
 const int tn_cut_directions[TN_OF_ALL][2] = {
     [LEFT] = {ROWS, REDUCTION}, [RIGHT] = {REDUCTION, COLUMNS}, [RESULT] = {ROWS, COLUMNS}};
-
-bool tn_block_is_row(tn_array_pass pass, int side, int direction) {
-    const int group = tn_cut_directions[side][direction];
-    return (pass == TN_PASS_FORWARD && side == RIGHT && group == REDUCTION) ||
-           (pass == TN_PASS_SIDEWAYS && side == RIGHT && group == COLUMNS) ||
-           (pass == TN_PASS_RESTS && side == RESULT && group == ROWS);
-}
-
-const tn_group_cut *tn_block_cut(tn_array_pass pass, int side, int direction, const tn_group_cut *cut) {
-    static const tn_group_cut one = {.blocks = 1};
-    return tn_block_is_row(pass, side, direction) ? &one : cut;
-}
 
 static bool contains(const tn_program_tensor *tensor, uint32_t index) {
     for (uint32_t i = 0; i < tensor->indices.count; i++)
@@ -144,6 +133,21 @@ static uint32_t longest_log(const uint64_t *size, const cut_list *list) {
     return most;
 }
 
+/* The indices that cuts of the group go along, each once. */
+static uint32_t list_cut_indices(const uint64_t *size, const cut_list *list, tn_cut_index *cut) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < list->count; i++)
+        for (uint32_t k = 0; k < list->cut[i].indices; k++) {
+            const uint32_t index = list->cut[i].index[k];
+            uint32_t at = 0;
+            while (at < count && cut[at].index != index) at++;
+            if (at == count) cut[count++] = (tn_cut_index){.index = index};
+            while (tn_words_of_block(size[index], list->cut[i].edge[k], cut[at].whole_log) > 1)
+                cut[at].whole_log++;
+        }
+    return count;
+}
+
 /* Lists the indices of each group of the product; returns the product of those that are in all three tensors. */
 static uint64_t list_groups(const tn_program *program, const uint64_t *size, const tn_program_step *step,
                             uint32_t index[GROUPS][TN_LAYOUT_AXES], uint32_t count[GROUPS]) {
@@ -165,13 +169,42 @@ static uint64_t list_groups(const tn_program *program, const uint64_t *size, con
     return batch;
 }
 
+/* Whether the operand's blocks take one row of a group, however it is cut. */
+static bool takes_rows(tn_array_pass pass, int side, int group) {
+    return (pass == TN_PASS_FORWARD && side == RIGHT && group == REDUCTION) ||
+           (pass == TN_PASS_SIDEWAYS && side == RIGHT && group == COLUMNS) ||
+           (pass == TN_PASS_RESTS && side == RESULT && group == ROWS);
+}
+
+/* What its blocks are of every cut. */
+static tn_status read_operand(tn_searched_product *product, int side, const uint64_t *size,
+                              const cut_list *list, tn_arena *arena, tn_error *error) {
+    static const tn_group_cut rows[TN_CUTS_MOST] = {{.blocks = 1}, {.blocks = 1}, {.blocks = 1},
+                                                    {.blocks = 1}, {.blocks = 1}, {.blocks = 1},
+                                                    {.blocks = 1}, {.blocks = 1}};
+    tn_searched_operand *operand = &product->operand[side];
+    tn_cut_index found[2 * TN_CUTS_MOST * TN_ISSUE_CUTS], *index;
+    for (int k = 0; k < 2; k++) {
+        const int group = tn_cut_directions[side][k];
+        operand->block[k] = takes_rows(product->pass, side, group) ? rows : product->group[group].cut;
+        if (operand->block[k] == rows) continue;
+        operand->block_log += longest_log(size, &list[group]);
+        operand->indices += list_cut_indices(size, &list[group], found + operand->indices);
+    }
+    TN_TRY(TN_NEW(arena, operand->indices, &index, error));
+    memcpy(index, found, operand->indices * sizeof *index);
+    operand->index = index;
+    return TN_OK;
+}
+
 tn_status tn_searched_product_read(const tn_program *program, const uint64_t *size,
                                    const tn_kernel_edges *edges, const tn_program_step *step, tn_arena *arena,
                                    tn_searched_product *product, tn_error *error) {
-    uint32_t index[GROUPS][TN_LAYOUT_AXES], count[GROUPS] = {0}, log[GROUPS];
+    uint32_t index[GROUPS][TN_LAYOUT_AXES], count[GROUPS] = {0};
+    cut_list list[GROUPS];
     uint64_t edge[GROUPS];
     *product = (tn_searched_product){
-        .tensor = {step->a, step->b, step->out},
+        .operand = {{.tensor = step->a}, {.tensor = step->b}, {.tensor = step->out}},
         .batch = list_groups(program, size, step, index, count),
         .pass = edges->systolic ? tn_array_pass_of(step->phase) : TN_PASS_OF_LANES,
         .cells = {edges->rows, edges->columns},
@@ -179,18 +212,13 @@ tn_status tn_searched_product_read(const tn_program *program, const uint64_t *si
     tn_array_edges(edges->rows, edges->columns, product->pass, edge);
     if (product->pass == TN_PASS_OF_LANES) edge[REDUCTION] = edges->reduction;
     for (int g = 0; g < GROUPS; g++) {
-        cut_list list;
         tn_group_cut *cut;
-        list_cuts(size, index[g], count[g], edge[g], &list);
-        log[g] = longest_log(size, &list);
-        TN_TRY(TN_NEW(arena, list.count, &cut, error));
-        memcpy(cut, list.cut, list.count * sizeof *cut);
-        product->group[g] = (tn_cut_choice){list.count, cut};
+        list_cuts(size, index[g], count[g], edge[g], &list[g]);
+        TN_TRY(TN_NEW(arena, list[g].count, &cut, error));
+        memcpy(cut, list[g].cut, list[g].count * sizeof *cut);
+        product->group[g] = (tn_cut_choice){list[g].count, cut};
     }
-    for (int side = 0; side < SIDES; side++)
-        for (int direction = 0; direction < 2; direction++)
-            if (!tn_block_is_row(product->pass, side, direction))
-                product->block_log[side] += log[tn_cut_directions[side][direction]];
+    for (int side = 0; side < SIDES; side++) TN_TRY(read_operand(product, side, size, list, arena, error));
     return TN_OK;
 }
 
@@ -198,12 +226,15 @@ tn_status tn_layout_problem_read(const tn_program *program, const tn_kernel_edge
                                  tn_layout_problem *problem, tn_error *error) {
     tn_searched_tensor *tensor;
     tn_searched_product *product;
+    uint8_t *log;
+    TN_TRY(TN_NEW(arena, program->indices, &log, error));
+    for (uint32_t i = 0; i < program->indices; i++) log[i] = (uint8_t)tn_log_above(program->index_size[i]);
     TN_TRY(TN_NEW(arena, program->tensors, &tensor, error));
     TN_TRY(TN_NEW(arena, program->steps, &product, error));
     for (uint32_t t = 0; t < program->tensors; t++) TN_TRY(read_tensor(program, t, arena, &tensor[t], error));
     for (uint32_t i = 0; i < program->steps; i++)
         TN_TRY(tn_searched_product_read(program, program->index_size, edges, &program->step[i], arena,
                                         &product[i], error));
-    *problem = (tn_layout_problem){program, program->index_size, *edges, tensor, product};
+    *problem = (tn_layout_problem){program, program->index_size, log, *edges, tensor, product};
     return TN_OK;
 }

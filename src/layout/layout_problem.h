@@ -37,13 +37,28 @@ typedef struct tn_cut_choice {
     const tn_group_cut *cut;
 } tn_cut_choice;
 
+/* An index that some cut goes along: words of 2^whole_log values hold every block along it whole, and so do wider ones. */
+typedef struct tn_cut_index {
+    uint32_t index, whole_log;
+} tn_cut_index;
+
+/* A product's operand, or its result. */
+typedef struct tn_searched_operand {
+    uint32_t tensor;
+    uint32_t block_log; /* of the largest block that the product may ask for */
+    /* Cuts of the first and second of its groups as its blocks take them: of weights, and of sums that rested, a systolic
+     * array takes one row after the other, however the group is cut. */
+    const tn_group_cut *block[2];
+    uint32_t indices;
+    const tn_cut_index *index; /* [indices]: that some cut of its blocks goes along */
+} tn_searched_operand;
+
 typedef struct tn_searched_product {
-    uint32_t tensor[TN_OF_ALL]; /* its operands and its result */
+    tn_searched_operand operand[TN_OF_ALL];
     uint64_t batch;
     tn_array_pass pass;
     uint64_t cells[2]; /* rows and columns of the array */
     tn_cut_choice group[TN_CUT_GROUPS];
-    uint32_t block_log[TN_OF_ALL]; /* of the largest block of each that it may ask for */
 } tn_searched_product;
 
 typedef struct tn_searched_tensor {
@@ -57,7 +72,8 @@ typedef struct tn_searched_tensor {
 
 typedef struct tn_layout_problem {
     const tn_program *program;
-    const uint64_t *size; /* [program->indices] */
+    const uint64_t *size;    /* [program->indices] */
+    const uint8_t *size_log; /* [program->indices]: of the least power of two that covers it */
     tn_kernel_edges edges;
     const tn_searched_tensor *tensor;   /* [program->tensors] */
     const tn_searched_product *product; /* [program->steps] */
@@ -80,10 +96,5 @@ bool tn_searched_is_shared(const tn_layout_problem *problem, uint32_t tensor, co
 
 /* The two groups that an operand's blocks are cut along, as kernel/issue.h orders them. */
 extern const int tn_cut_directions[TN_OF_ALL][2];
-/* Whether the operand's blocks take one value of the first (0) or second (1) of them, however it is cut: of weights, and of
- * sums that rested, a systolic array takes one row after the other. */
-bool tn_block_is_row(tn_array_pass pass, int side, int direction);
-/* `cut` as the operand's blocks take it. */
-const tn_group_cut *tn_block_cut(tn_array_pass pass, int side, int direction, const tn_group_cut *cut);
 
 #endif

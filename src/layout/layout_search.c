@@ -1,7 +1,7 @@
 #include "layout/layout_search.h"
 
-#include "base/checked.h"
 #include "layout/product_cost.h"
+#include "layout/word_choice.h"
 
 #include <string.h>
 
@@ -11,9 +11,20 @@ enum { PASSES_MOST = 8, ROUNDS_MOST = 4 };
 enum { FORWARDS, BACKWARDS, STARTS };
 
 static void cut_product(tn_layout_state *state, uint32_t product) {
-    const tn_product_cost found = tn_product_cost_find(state, product);
-    state->product[product].cost = found.cost;
-    memcpy(state->product[product].taken, found.taken, sizeof found.taken);
+    tn_cut_product *own = &state->product[product];
+    const tn_product_cost *found = tn_product_cost_find(state, product, own->key);
+    own->cost = found->cost;
+    memcpy(own->taken, found->taken, sizeof found->taken);
+}
+
+/* Its products know how the tensor lies now. */
+static void tell_uses(tn_layout_state *state, uint32_t t) {
+    for (uint32_t i = 0; i < state->tensor[t].uses; i++) {
+        tn_cut_product *product = &state->product[state->tensor[t].use[i]];
+        for (int side = 0; side < TN_OF_ALL; side++)
+            if (product->tensor[side] == t)
+                product->key[side] = tn_operand_key(state, state->tensor[t].use[i], side);
+    }
 }
 
 static void cut_uses(tn_layout_state *state, uint32_t t) {
@@ -21,6 +32,7 @@ static void cut_uses(tn_layout_state *state, uint32_t t) {
 }
 
 static void cut_all(tn_layout_state *state) {
+    for (uint32_t t = 0; t < state->tensors; t++) tell_uses(state, t);
     for (uint32_t i = 0; i < state->products; i++) cut_product(state, i);
 }
 
@@ -36,116 +48,9 @@ static uint64_t cost_of_uses(const tn_layout_state *state, uint32_t t) {
     return sum;
 }
 
-/* ---- words of a tensor ---- */
-
-/* A word: edges 2^log along a few indices. */
-typedef struct {
-    uint64_t cost, words;
-    uint32_t axes, index[TN_WORD_AXES], log[TN_WORD_AXES], row_log;
-} word;
-
-static uint64_t count_words(const tn_layout_state *state, uint32_t t) {
-    const tn_searched_tensor *tensor = &state->problem->tensor[t];
-    uint64_t words = 1;
-    for (uint32_t i = 0; i < tensor->axes; i++)
-        words *= ((state->problem->size[tensor->axis[i]] - 1) >>
-                  state->log[t * state->indices + tensor->axis[i]]) +
-                 1;
-    return words;
-}
-
-static void set_word(tn_layout_state *state, uint32_t t, const word *w) {
-    uint8_t *log = state->log + t * state->indices;
-    memset(log, 0, state->indices);
-    for (uint32_t i = 0; i < w->axes; i++) log[w->index[i]] = (uint8_t)w->log[i];
-}
-
-/* Least cost, then the narrowest word, then the fewest words. */
-static bool is_better(const word *a, const word *b) {
-    if (a->cost != b->cost) return a->cost < b->cost;
-    if (a->row_log != b->row_log) return a->row_log < b->row_log;
-    return a->words < b->words;
-}
-
-/* What the tensor's products cost with the word, each cut as suits it best. */
-static void consider(tn_layout_state *state, uint32_t t, word w, word *best) {
-    const tn_laid_tensor *tensor = &state->tensor[t];
-    set_word(state, t, &w);
-    w.words = count_words(state, t);
-    w.cost = 0;
-    for (uint32_t i = 0; i < tensor->uses; i++) w.cost += state->product[tensor->use[i]].least;
-    if (!is_better(&w, best)) return;
-    w.cost = 0;
-    for (uint32_t i = 0; i < tensor->uses && w.cost <= best->cost; i++)
-        w.cost += tn_product_cost_find(state, tensor->use[i]).cost;
-    if (is_better(&w, best)) *best = w;
-}
-
-/* No power of two beyond the first that covers the axis. */
-static bool has_room(const tn_layout_state *state, uint32_t index, uint32_t log) {
-    return log == 0 || (uint64_t)1 << (log - 1) < state->problem->size[index];
-}
-
-/* Every box of 2^left more elements along the axes from `start` on. */
-static void try_boxes(tn_layout_state *state, uint32_t t, uint32_t start, uint32_t left, word *w,
-                      word *best) {
-    const tn_searched_tensor *tensor = &state->problem->tensor[t];
-    if (left == 0) consider(state, t, *w, best);
-    if (left == 0 || w->axes == TN_WORD_AXES) return;
-    const uint32_t place = w->axes++;
-    for (uint32_t i = start; i < tensor->axes; i++)
-        for (uint32_t log = 1; log <= left && has_room(state, tensor->axis[i], log); log++) {
-            w->index[place] = tensor->axis[i];
-            w->log[place] = log;
-            try_boxes(state, t, i + 1, left - log, w, best);
-        }
-    w->axes = place;
-}
-
-/* One wide word: as wide as the memory's row, or the widest that the tensor fills; of a tensor alone as wide as its own
- * blocks, or wider, up to what other tensors need anyway. */
-static void choose_word(tn_layout_state *state, uint32_t t, word *best) {
-    const tn_laid_tensor *tensor = &state->tensor[t];
-    if (tensor->demand.has_row) {
-        for (uint32_t log = tensor->demand.row_log; best->cost == UINT64_MAX; log--) {
-            word w = {.row_log = tensor->demand.row_log};
-            try_boxes(state, t, 0, log, &w, best);
-        }
-        return;
-    }
-    for (uint32_t log = tensor->least_log; log <= state->widest_log; log++) {
-        word w = {.row_log = log};
-        try_boxes(state, t, 0, log, &w, best);
-    }
-}
-
-/* Rows of every length along every axis. */
-static void choose_rows(tn_layout_state *state, uint32_t t, word *best) {
-    const tn_searched_tensor *own = &state->problem->tensor[t];
-    tn_laid_tensor *tensor = &state->tensor[t];
-    uint32_t row = tensor->demand.has_row ? tensor->demand.row_log : tensor->least_log;
-    for (uint32_t i = 0; i < own->axes; i++) {
-        uint32_t log = row > TN_LAYOUT_BANKS_LOG_MOST ? row - TN_LAYOUT_BANKS_LOG_MOST : 0;
-        for (; log <= row && has_room(state, own->axis[i], log); log++) {
-            tensor->bank_log = row - log;
-            consider(state, t, (word){.axes = 1, .index = {own->axis[i]}, .log = {log}, .row_log = row},
-                     best);
-        }
-    }
-    tensor->bank_log = best->cost == UINT64_MAX ? 0 : best->row_log - best->log[0];
-}
-
 static void lay(tn_layout_state *state, uint32_t t, tn_bank_kind kind) {
-    tn_laid_tensor *tensor = &state->tensor[t];
-    word best = {.cost = UINT64_MAX,
-                 .row_log = tensor->demand.has_row ? tensor->demand.row_log : tensor->least_log};
-    if (kind == TN_BANKS_FULL_SKEW && best.row_log > TN_LAYOUT_BANKS_LOG_MOST) kind = TN_BANKS_ONE_WORD;
-    tensor->kind = kind;
-    tensor->bank_log = kind == TN_BANKS_FULL_SKEW ? best.row_log : 0;
-    if (kind == TN_BANKS_ONE_WORD) choose_word(state, t, &best);
-    if (kind == TN_BANKS_ROWS) choose_rows(state, t, &best);
-    tensor->row_log = best.row_log;
-    set_word(state, t, &best);
+    tn_word_choose(state, t, kind);
+    tell_uses(state, t);
     cut_uses(state, t);
 }
 
@@ -214,6 +119,7 @@ static void loosen(tn_layout_state *state, const tn_cut_product *product) {
         if (tensor->shared) continue;
         tensor->kind = TN_BANKS_OPEN;
         tensor->is_stale = true;
+        tell_uses(state, product->tensor[side]);
     }
     for (int side = 0; side < TN_OF_ALL; side++) cut_uses(state, product->tensor[side]);
 }

@@ -41,7 +41,7 @@ static void tell_product(const tn_layout_state *state, uint32_t i, tn_layouts *l
     const tn_searched_product *own = &state->problem->product[i];
     const tn_tensor_layout *operand[TN_OF_ALL];
     tn_product_layout *p = &layouts->product[i];
-    for (int side = 0; side < TN_OF_ALL; side++) operand[side] = &layouts->tensor[own->tensor[side]];
+    for (int side = 0; side < TN_OF_ALL; side++) operand[side] = &layouts->tensor[own->operand[side].tensor];
     tn_product_layout_tell(state->problem->size, own, state->product[i].taken, operand, p);
     layouts->issue_cycles += p->tiles * p->terms * p->read_cycles;
     layouts->cycles += p->tiles * (p->terms * p->read_cycles + tn_greatest(p->read_cycles, p->write_cycles) -
@@ -73,13 +73,15 @@ static tn_status add_banks(tn_layout_state *state, tn_arena *arena, tn_layouts *
 }
 
 tn_status tn_layouts_find(const tn_layout_problem *problem, tn_banking banking, tn_layout_goal goal,
-                          const tn_layout_demand *demand, tn_arena *scratch, tn_arena *arena,
+                          const tn_layout_demand *demand, tn_layout_room *room, tn_arena *arena,
                           tn_layouts *layouts, tn_error *error) {
     static const uint64_t issue_weights[] = {[TN_LEAST_CYCLES] = 1, [TN_LEAST_ISSUES] = 16};
-    tn_layout_state best,
-        state = {.problem = problem, .wanted = tn_banking_kind(banking), .issue_weight = issue_weights[goal]};
-    TN_TRY(tn_layout_state_begin(&state, demand, scratch, error));
-    TN_TRY(tn_layout_state_copy(&state, scratch, &best, error));
+    tn_layout_state best, state = {.problem = problem,
+                                   .wanted = tn_banking_kind(banking),
+                                   .issue_weight = issue_weights[goal],
+                                   .room = room};
+    TN_TRY(tn_layout_state_begin(&state, demand, error));
+    TN_TRY(tn_layout_state_copy(&state, &best, error));
     *layouts = (tn_layouts){
         .tensors = state.tensors, .products = state.products, .bound_cycles = tn_layout_search_open(&state)};
     tn_layout_search_descend(&state, &best, state.issue_weight * layouts->bound_cycles);

@@ -17,6 +17,7 @@
 #define TN_LAYOUT_LAYOUTS_H
 
 #include "layout/layout_problem.h"
+#include "layout/layout_state.h"
 #include "layout/product_layout.h"
 #include "layout/tensor_layout.h"
 
@@ -36,9 +37,9 @@ typedef struct tn_layouts {
 } tn_layouts;
 
 /* Searches the layouts of a problem. demand[tensors of its program], or NULL: no demands, as of a layer alone. *layouts
- * lives in `arena`, what is needed in between in `scratch`, which may be the same. */
+ * lives in `arena`; room: for all searches, one after the other (layout/layout_state.h). */
 tn_status tn_layouts_find(const tn_layout_problem *problem, tn_banking banking, tn_layout_goal goal,
-                          const tn_layout_demand *demand, tn_arena *scratch, tn_arena *arena,
+                          const tn_layout_demand *demand, tn_layout_room *room, tn_arena *arena,
                           tn_layouts *layouts, tn_error *error);
 
 #endif

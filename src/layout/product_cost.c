@@ -1,6 +1,7 @@
 #include "layout/product_cost.h"
 
 #include "base/checked.h"
+#include "base/digest.h"
 #include "kernel/array_kernel.h"
 #include "layout/fullest_bank.h"
 
@@ -9,8 +10,30 @@
 enum { ROWS = TN_CUT_ROWS, COLUMNS = TN_CUT_COLUMNS, REDUCTION = TN_CUT_REDUCTION, GROUPS = TN_CUT_GROUPS };
 enum { LEFT = TN_OF_LEFT, RIGHT = TN_OF_RIGHT, RESULT = TN_OF_RESULT, SIDES = TN_OF_ALL };
 
-/* Cycles of a block of an operand, by the cuts of the two groups that it is cut along. */
-typedef uint32_t access_cycles[TN_CUTS_MOST][TN_CUTS_MOST];
+/* ---- how words lie ---- */
+
+/* Each element is in a bank of its own; which one is sought for what is cut in the end. */
+static bool is_free(const tn_laid_tensor *tensor) {
+    return tensor->kind == TN_BANKS_OPEN || (tensor->kind == TN_BANKS_FULL_SKEW && !tensor->shared);
+}
+
+/* Along an index of s values there are at most s ways, and of at most 32 indices whose product fits 64 bits fewer than 2^59
+ * together; so with their banks they fit, too. */
+uint64_t tn_operand_key(const tn_layout_state *state, uint32_t product, int side) {
+    enum { BANK_LOGS = TN_LAYOUT_BANKS_LOG_MOST + 1 };
+    const tn_searched_operand *operand = &state->problem->product[product].operand[side];
+    const uint32_t t = state->product[product].tensor[side];
+    const tn_laid_tensor *tensor = &state->tensor[t];
+    const uint8_t *log = state->log + t * state->indices;
+    uint64_t key = 0;
+    if (is_free(tensor)) return 0;
+    if (tensor->shared) return UINT64_MAX; /* nothing moves it */
+    for (uint32_t i = 0; i < operand->indices; i++) {
+        const uint32_t whole = operand->index[i].whole_log, own = log[operand->index[i].index];
+        key = key * (whole + 1) + (own < whole ? whole - own : 0);
+    }
+    return key == 0 ? 0 : key * BANK_LOGS + tensor->bank_log;
+}
 
 /* ---- cycles of a block ---- */
 
@@ -24,7 +47,7 @@ static uint64_t words_of(const tn_layout_state *state, uint32_t t, const tn_grou
     return words;
 }
 
-/* Cycles of a block in rows of banks, rotated by one from word to word along every axis. */
+/* In rows of banks, rotated by one from word to word along every axis. */
 static uint64_t rotated_cycles(const tn_layout_state *state, uint32_t t, const tn_group_cut *const *group) {
     static const uint64_t skew[TN_BANKED_AXES] = {1, 1, 1, 1};
     const uint64_t banks = UINT64_C(1) << state->tensor[t].bank_log;
@@ -43,27 +66,49 @@ static uint64_t rotated_cycles(const tn_layout_state *state, uint32_t t, const t
     return tn_fullest_bank(words, skew, axes, banks);
 }
 
-/* Cycles of a block; of each element in a bank of its own one, as skews are searched for what is cut in the end. */
 static uint64_t block_cycles(const tn_layout_state *state, uint32_t t, const tn_group_cut *const *group) {
     const tn_laid_tensor *tensor = &state->tensor[t];
-    if (tensor->kind == TN_BANKS_OPEN) return 1;
+    if (is_free(tensor)) return 1;
     if (tensor->shared) return tn_tensor_layout_phases(tensor->shared, group, 0);
     if (tensor->kind == TN_BANKS_ROWS) return rotated_cycles(state, t, group);
-    if (tensor->kind == TN_BANKS_ONE_WORD) return words_of(state, t, group[0]) * words_of(state, t, group[1]);
-    return 1;
+    return words_of(state, t, group[0]) * words_of(state, t, group[1]);
 }
 
-static void find_access(const tn_layout_state *state, uint32_t product, int side, access_cycles access) {
-    const tn_searched_product *p = &state->problem->product[product];
-    const uint32_t t = state->product[product].tensor[side];
-    const tn_cut_choice *a = &p->group[tn_cut_directions[side][0]],
-                        *b = &p->group[tn_cut_directions[side][1]];
-    for (uint32_t i = 0; i < a->count; i++)
-        for (uint32_t j = 0; j < b->count; j++) {
-            const tn_group_cut *group[] = {tn_block_cut(p->pass, side, 0, &a->cut[i]),
-                                           tn_block_cut(p->pass, side, 1, &b->cut[j])};
-            access[i][j] = (uint32_t)block_cycles(state, t, group);
+/* In one wide word: along the two groups words multiply. */
+static void count_words(const tn_layout_state *state, uint32_t t, const tn_searched_operand *operand,
+                        const uint32_t *count, tn_operand_access *access) {
+    uint32_t words[2][TN_CUTS_MOST];
+    for (int k = 0; k < 2; k++)
+        for (uint32_t i = 0; i < count[k]; i++)
+            words[k][i] = (uint32_t)words_of(state, t, &operand->block[k][i]);
+    for (uint32_t i = 0; i < count[0]; i++)
+        for (uint32_t j = 0; j < count[1]; j++) access->cycles[i][j] = words[0][i] * words[1][j];
+}
+
+static void count_cycles(const tn_layout_state *state, uint32_t t, const tn_searched_operand *operand,
+                         const uint32_t *count, tn_operand_access *access) {
+    for (uint32_t i = 0; i < count[0]; i++)
+        for (uint32_t j = 0; j < count[1]; j++) {
+            const tn_group_cut *group[] = {&operand->block[0][i], &operand->block[1][j]};
+            access->cycles[i][j] = (uint32_t)block_cycles(state, t, group);
         }
+}
+
+/* As the operand lies now, which is what the key says; while another one is moved it stays as it was found last. */
+static const tn_operand_access *find_access(const tn_layout_state *state, uint32_t product, int side,
+                                            uint64_t key) {
+    const tn_searched_product *p = &state->problem->product[product];
+    tn_operand_access *access = &state->access[TN_OF_ALL * product + (uint32_t)side];
+    const uint32_t t = state->product[product].tensor[side],
+                   count[] = {p->group[tn_cut_directions[side][0]].count,
+                              p->group[tn_cut_directions[side][1]].count};
+    const tn_laid_tensor *tensor = &state->tensor[t];
+    if (access->is_known && access->key == key) return access;
+    const bool is_word = tensor->kind == TN_BANKS_ONE_WORD && !tensor->shared;
+    (is_word ? count_words : count_cycles)(state, t, &p->operand[side], count, access);
+    access->is_known = true;
+    access->key = key;
+    return access;
 }
 
 /* ---- cycles of a product ---- */
@@ -91,24 +136,40 @@ static uint64_t cost_of(const tn_searched_product *p, const cut_cycles *cut, uin
            (weight * cut->terms * read + tn_greatest(read, cut->write) - read);
 }
 
-tn_product_cost tn_product_cost_find(const tn_layout_state *state, uint32_t product) {
+static void find_best_cuts(const tn_layout_state *state, uint32_t product, tn_product_cost *best) {
     const tn_searched_product *p = &state->problem->product[product];
     const tn_cut_choice *row = &p->group[ROWS], *column = &p->group[COLUMNS], *term = &p->group[REDUCTION];
     const bool of_lanes = p->pass == TN_PASS_OF_LANES;
-    access_cycles access[SIDES];
-    tn_product_cost best = {.cost = UINT64_MAX};
-    for (int side = 0; side < SIDES; side++) find_access(state, product, side, access[side]);
+    const uint32_t(*access[SIDES])[TN_CUTS_MOST];
+    for (int side = 0; side < SIDES; side++)
+        access[side] = find_access(state, product, side, best->key[side])->cycles;
     for (uint32_t r = 0; r < row->count; r++)
         for (uint32_t c = 0; c < column->count; c++)
             for (uint32_t k = 0; k < term->count; k++) {
                 const cut_cycles cut = {row->cut[r].blocks, column->cut[c].blocks, term->cut[k].blocks,
                                         access[LEFT][r][k], access[RIGHT][k][c],   access[RESULT][r][c]};
                 const uint64_t issues = p->batch * cut.rows * cut.columns * cut.terms;
-                if (of_lanes && issues * state->issue_weight >= best.cost) break;
+                if (of_lanes && issues * state->issue_weight >= best->cost) break;
                 const uint64_t cost = cost_of(p, &cut, state->issue_weight);
-                if (cost < best.cost) best = (tn_product_cost){cost, {r, c, k}};
+                if (cost >= best->cost) continue;
+                best->cost = cost;
+                memcpy(best->taken, (const uint32_t[]){r, c, k}, sizeof best->taken);
             }
-    return best;
+}
+
+const tn_product_cost *tn_product_cost_find(const tn_layout_state *state, uint32_t product,
+                                            const uint64_t *key) {
+    const uint64_t all[] = {key[0], key[1], key[2], product};
+    tn_product_cost *known = &state->room->cost[tn_hash_place(tn_hash_counts(all, 4), TN_COSTS_KEPT)];
+    if (known->number > state->costs_before && known->product == product &&
+        memcmp(known->key, key, sizeof known->key) == 0)
+        return known;
+    *known = (tn_product_cost){.number = ++state->room->costs,
+                               .key = {key[0], key[1], key[2]},
+                               .cost = UINT64_MAX,
+                               .product = product};
+    find_best_cuts(state, product, known);
+    return known;
 }
 
 uint64_t tn_product_open_cycles(const tn_layout_state *state, uint32_t product) {
@@ -124,12 +185,9 @@ uint64_t tn_product_open_cycles(const tn_layout_state *state, uint32_t product) 
 }
 
 bool tn_operand_is_slow(const tn_layout_state *state, uint32_t product, int side) {
-    const tn_searched_product *p = &state->problem->product[product];
+    const tn_searched_operand *operand = &state->problem->product[product].operand[side];
     const tn_cut_product *own = &state->product[product];
     const tn_group_cut *group[2];
-    for (int k = 0; k < 2; k++) {
-        const int g = tn_cut_directions[side][k];
-        group[k] = tn_block_cut(p->pass, side, k, &p->group[g].cut[own->taken[g]]);
-    }
+    for (int k = 0; k < 2; k++) group[k] = &operand->block[k][own->taken[tn_cut_directions[side][k]]];
     return block_cycles(state, own->tensor[side], group) > 1;
 }

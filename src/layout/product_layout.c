@@ -65,8 +65,8 @@ void tn_product_layout_tell(const uint64_t *size, const tn_searched_product *pro
     const int kind[GROUPS] = {cut_kind(&issued->row), cut_kind(&issued->column), cut_kind(&issued->term)};
     for (int side = 0; side < SIDES; side++) {
         const int *direction = tn_cut_directions[side];
-        const tn_group_cut *group[] = {tn_block_cut(product->pass, side, 0, &layout->cut[direction[0]]),
-                                       tn_block_cut(product->pass, side, 1, &layout->cut[direction[1]])};
+        const tn_group_cut *group[] = {&product->operand[side].block[0][taken[direction[0]]],
+                                       &product->operand[side].block[1][taken[direction[1]]]};
         most[side] = tell_phases(operand[side], group,
                                  kind[direction[0]] | kind[direction[1]] << TN_ISSUE_CUTS, phases[side]);
     }
@@ -106,7 +106,8 @@ tn_status tn_open_product_cycles(const tn_layout_problem *problem, uint32_t prod
     tn_tensor_layout layout[SIDES];
     tn_layout_axis axis[SIDES][TN_LAYOUT_AXES];
     for (int side = 0; side < SIDES; side++) {
-        const uint32_t t = tn_searched_stands_for(problem, own->tensor[side], &demand[own->tensor[side]]);
+        const uint32_t tensor = own->operand[side].tensor,
+                       t = tn_searched_stands_for(problem, tensor, &demand[tensor]);
         if (!tn_searched_is_shared(problem, t, &demand[t])) continue;
         tn_shared_layout(problem, t, &demand[t], tn_banking_kind(banking), axis[side], &layout[side]);
         operand[side] = &layout[side];
@@ -127,7 +128,7 @@ tn_status tn_partial_product_cycles(const tn_program *program, const tn_tensor_l
     size[partial->index] = partial->kept;
     TN_TRY(tn_searched_product_read(program, size, &edges, partial->step, arena, &product, error));
     for (int side = 0; side < SIDES; side++) {
-        TN_TRY(tn_partial_layout(&tensor[product.tensor[side]], partial, arena, &part[side], error));
+        TN_TRY(tn_partial_layout(&tensor[product.operand[side].tensor], partial, arena, &part[side], error));
         operand[side] = &part[side];
     }
     return best_cut_cycles(size, &product, operand, kernel, cycles, error);

@@ -34,8 +34,10 @@ static tn_status find_in(tn_arena *own, const tn_program *program, const tn_kern
                          tn_banking banking, tn_layout_goal goal, const tn_layout_demand *demand,
                          tn_layouts *layouts) {
     tn_layout_problem problem;
+    tn_layout_room room;
     TN_TRY(tn_layout_problem_read(program, edges, own, &problem, NULL));
-    return tn_layouts_find(&problem, banking, goal, demand, own, own, layouts, NULL);
+    TN_TRY(tn_layout_room_begin(&room, own, NULL));
+    return tn_layouts_find(&problem, banking, goal, demand, &room, own, layouts, NULL);
 }
 
 static tn_layouts find(const tn_program *program, const tn_kernel_edges *edges, tn_banking banking,

@@ -183,13 +183,15 @@ static void parts_take_what_their_best_cut_takes(void **state) {
                 tn_weight weight;
                 tn_program program;
                 tn_layout_problem problem;
+                tn_layout_room room;
                 tn_layouts layouts;
                 uint64_t tokens;
                 assert_int_equal(tn_spec_parse(specs[s], (tn_position){0}, &weight, &tokens, NULL), TN_OK);
                 assert_int_equal(tn_program_named(&weight, tokens, flow[s], &options, &arena, &program, NULL),
                                  TN_OK);
                 assert_int_equal(tn_layout_problem_read(&program, &edges, &arena, &problem, NULL), TN_OK);
-                assert_int_equal(tn_layouts_find(&problem, banking[b], TN_LEAST_CYCLES, NULL, &arena, &arena,
+                assert_int_equal(tn_layout_room_begin(&room, &arena, NULL), TN_OK);
+                assert_int_equal(tn_layouts_find(&problem, banking[b], TN_LEAST_CYCLES, NULL, &room, &arena,
                                                  &layouts, NULL),
                                  TN_OK);
                 for (uint32_t i = 0; i < program.steps; i++) {
