@@ -54,9 +54,27 @@ bool tn_words_apart(const uint64_t *words, const uint64_t *skew, uint32_t axes, 
     return true;
 }
 
+/* Along two axes, where a word along the one lies `stride` words along the other, forwards or backwards: the words along the
+ * other are consecutive banks, of which each word along the one begins `stride` further. A bank is in
+ * as many of these runs as begin within one of them, at most all; round the ring of banks no two runs meet if the last ends
+ * before it is round, and runs that begin at neighbours, none longer than the ring, meet as often anyway. */
+static bool count_runs(const uint64_t *words, const uint64_t *step, uint64_t banks, uint64_t *most) {
+    for (int run = 0; run < 2; run++) {
+        const int one = 1 - run;
+        if ((step[run] & (step[run] - 1)) != 0 || step[one] % step[run] != 0) continue;
+        const uint64_t ring = banks / step[run], ahead = step[one] / step[run],
+                       stride = tn_least(ahead, ring - ahead);
+        const bool is_round = (words[one] - 1) * stride + words[run] > ring;
+        if (is_round && (stride > 1 || words[one] > ring || words[run] > ring)) continue;
+        *most = tn_least(words[one], tn_ceil_div(words[run], stride));
+        return true;
+    }
+    return false;
+}
+
 uint64_t tn_fullest_bank(const uint64_t *words, const uint64_t *skew, uint32_t axes, uint64_t banks) {
     enum { FEW = 8 };
-    uint64_t along[TN_BANKED_AXES], step[TN_BANKED_AXES], each = 1, all = 1;
+    uint64_t along[TN_BANKED_AXES], step[TN_BANKED_AXES], each = 1, all = 1, most;
     uint32_t spread = 0;
     for (uint32_t k = 0; k < axes; k++) {
         if (words[k] == 1 || (skew[k] & (banks - 1)) == 0) {
@@ -67,7 +85,19 @@ uint64_t tn_fullest_bank(const uint64_t *words, const uint64_t *skew, uint32_t a
         step[spread++] = skew[k] & (banks - 1);
         all *= words[k];
     }
-    if (spread == 0 || tn_words_apart(along, step, spread, banks)) return each;
+    if (spread == 0) return each;
+    for (uint32_t k = 0; k < spread; k++) {
+        const uint64_t lowest = step[k] & (~step[k] + 1), ring = banks / lowest;
+        if (spread == 1) return each * tn_ceil_div(along[k], ring);
+        if (along[k] % ring != 0) continue;
+        /* It fills its ring, every `lowest`-th bank, evenly: what the others add to a bank is told by its ring. */
+        each *= along[k] / ring;
+        along[k] = along[spread - 1];
+        step[k] = step[spread - 1];
+        return each * tn_fullest_bank(along, step, spread - 1, lowest);
+    }
+    if (tn_words_apart(along, step, spread, banks)) return each;
+    if (spread == 2 && count_runs(along, step, banks, &most)) return each * most;
     return each * (all <= FEW * banks ? count_each(along, step, spread, banks)
                                       : count_rounds(along, step, spread, banks));
 }

@@ -50,20 +50,12 @@ static uint64_t words_of(const tn_layout_state *state, uint32_t t, const tn_grou
 /* In rows of banks, rotated by one from word to word along every axis. */
 static uint64_t rotated_cycles(const tn_layout_state *state, uint32_t t, const tn_group_cut *const *group) {
     static const uint64_t skew[TN_BANKED_AXES] = {1, 1, 1, 1};
-    const uint64_t banks = UINT64_C(1) << state->tensor[t].bank_log;
     uint64_t words[TN_BANKED_AXES];
     uint32_t axes = 0;
-    bool longer = false;
     for (int g = 0; g < 2; g++)
-        for (uint32_t k = 0; k < group[g]->indices; k++) {
-            words[axes] = words_along(state, t, group[g]->index[k], group[g]->edge[k]);
-            if (words[axes] == 1) continue;
-            longer = longer || words[axes] > banks;
-            axes++;
-        }
-    if (axes <= 1 && !longer) return 1;
-    if (axes == 2 && !longer) return tn_least(words[0], words[1]);
-    return tn_fullest_bank(words, skew, axes, banks);
+        for (uint32_t k = 0; k < group[g]->indices; k++)
+            words[axes++] = words_along(state, t, group[g]->index[k], group[g]->edge[k]);
+    return tn_fullest_bank(words, skew, axes, UINT64_C(1) << state->tensor[t].bank_log);
 }
 
 static uint64_t block_cycles(const tn_layout_state *state, uint32_t t, const tn_group_cut *const *group) {
