@@ -31,9 +31,8 @@ static tn_status tell_tensor(const tn_layout_state *state, uint32_t t, tn_arena 
     }
     out->axis = axis;
     if (tensor->kind == TN_BANKS_FULL_SKEW && !tensor->shared)
-        tn_bank_skews_find(state, t, out);
-    else
-        tn_tensor_layout_share_rows(out);
+        return tn_bank_skews_find(state, t, out, error);
+    tn_tensor_layout_share_rows(out);
     return TN_OK;
 }
 

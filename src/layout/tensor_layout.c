@@ -73,37 +73,50 @@ static bool tells_apart(const tn_tensor_layout *layout, uint32_t one, uint64_t a
     return tn_words_apart(words, skew, b > 1 ? 2 : 1, layout->banks);
 }
 
-static uint64_t depth_with(const tn_tensor_layout *layout, const uint64_t *words, uint32_t one, uint64_t a,
-                           uint32_t other, uint64_t b) {
-    uint64_t depth = tn_ceil_div(words[one], a);
-    for (uint32_t k = 0; k < layout->axes; k++)
-        if (k != one) depth *= k == other ? tn_ceil_div(words[k], b) : words[k];
-    return depth;
+/* The fewest rows, where `a` words along one axis and `b` along the other share them; one axis: alone. */
+typedef struct {
+    uint64_t depth, a, b;
+    uint32_t one, other;
+} row_choice;
+
+/* Of every pair of axes, the last first, every part that each may have of the banks. `whatever`: skews may tell all banks
+ * apart. */
+static row_choice choose_rows(const tn_tensor_layout *layout, bool whatever) {
+    const uint64_t banks = layout->banks;
+    row_choice best = {.depth = UINT64_MAX};
+    uint64_t words[TN_LAYOUT_AXES], all = 1;
+    for (uint32_t k = 0; k < layout->axes; k++) {
+        words[k] = tn_ceil_div(layout->axis[k].size, layout->axis[k].edge);
+        all *= words[k];
+    }
+    if (banks == 1 || layout->axes == 0) return (row_choice){.depth = all, .a = 1, .b = 1};
+    for (uint32_t one = layout->axes; one-- > 0;)
+        for (uint32_t other = layout->axes; other-- > 0;) {
+            const bool alone = one == other;
+            const uint64_t beside = all / words[one] / (alone ? 1 : words[other]);
+            for (uint64_t a = alone ? banks : banks / 2, b = alone ? 1 : 2; a > 1; a /= 2, b *= 2) {
+                const uint64_t depth =
+                    beside * tn_ceil_div(words[one], a) * (alone ? 1 : tn_ceil_div(words[other], b));
+                if (alone != (a == banks)) break;
+                if (depth >= best.depth || !(whatever || tells_apart(layout, one, a, other, b))) continue;
+                best = (row_choice){depth, a, b, one, other};
+            }
+        }
+    return best;
 }
 
 bool tn_tensor_layout_share_rows(tn_tensor_layout *layout) {
-    uint64_t words[TN_LAYOUT_AXES], banks = layout->banks;
-    bool told = banks == 1 || layout->axes == 0;
-    layout->depth = told ? 1 : UINT64_MAX;
-    for (uint32_t k = 0; k < layout->axes; k++) {
-        words[k] = tn_ceil_div(layout->axis[k].size, layout->axis[k].edge);
-        layout->axis[k].divide = 1;
-        if (told) layout->depth *= words[k];
-    }
-    if (told) return true;
-    for (uint32_t one = layout->axes; one-- > 0;)
-        for (uint32_t other = layout->axes; other-- > 0;)
-            for (uint64_t a = banks; a > 1; a /= 2) {
-                bool alone = one == other;
-                if (alone != (a == banks)) continue;
-                uint64_t depth = depth_with(layout, words, one, a, other, alone ? a : banks / a);
-                if (depth >= layout->depth || !tells_apart(layout, one, a, other, banks / a)) continue;
-                layout->depth = depth;
-                for (uint32_t k = 0; k < layout->axes; k++) layout->axis[k].divide = 1;
-                layout->axis[other].divide = banks / a;
-                layout->axis[one].divide = a;
-            }
-    return layout->depth != UINT64_MAX;
+    const row_choice rows = choose_rows(layout, false);
+    for (uint32_t k = 0; k < layout->axes; k++) layout->axis[k].divide = 1;
+    layout->depth = rows.depth;
+    if (rows.depth == UINT64_MAX || layout->axes == 0) return rows.depth != UINT64_MAX;
+    layout->axis[rows.other].divide = rows.b;
+    layout->axis[rows.one].divide = rows.a;
+    return true;
+}
+
+uint64_t tn_tensor_layout_fewest_rows(const tn_tensor_layout *layout) {
+    return choose_rows(layout, true).depth;
 }
 
 /* ---- parts ---- */

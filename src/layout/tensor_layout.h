@@ -50,6 +50,8 @@ void tn_shared_layout(const tn_layout_problem *problem, uint32_t tensor, const t
 /* Sets along which axis or axes words share rows, and the depth: the fewest rows, of equal ones the last axes. False where
  * no skews tell the banks apart. */
 bool tn_tensor_layout_share_rows(tn_tensor_layout *layout);
+/* The rows that it takes at least, whatever the skews. */
+uint64_t tn_tensor_layout_fewest_rows(const tn_tensor_layout *layout);
 
 /* Where a part of a weight's gradient lies, and what was cut out for it (step/sparse_update.c): the first `kept` of the index
  * lie as the whole does. So an update goes row by row through the parameter, a gradient of its part and that part's state,
