@@ -72,6 +72,19 @@ typedef struct tn_arena_chunk {
 
 enum { FIRST_CHUNK_BYTES = 16 * 1024 };
 
+/* Not zeroed: allocations are, one by one, as the chunk may be used again. */
+static tn_status new_chunk(tn_arena *arena, size_t capacity, tn_arena_chunk **chunk, tn_error *error) {
+    void *fresh = NULL;
+    if (arena->parent)
+        TN_TRY(tn_arena_alloc(arena->parent, 1, sizeof **chunk + capacity, &fresh, error));
+    else if (!refused())
+        fresh = malloc(sizeof **chunk + capacity);
+    if (!fresh) return no_memory(error, 1, sizeof **chunk + capacity);
+    *chunk = fresh;
+    **chunk = (tn_arena_chunk){.capacity = capacity};
+    return TN_OK;
+}
+
 tn_status tn_arena_alloc(tn_arena *arena, size_t count, size_t size, void *out, tn_error *error) {
     const size_t alignment = _Alignof(max_align_t);
     size_t bytes;
@@ -88,8 +101,7 @@ tn_status tn_arena_alloc(tn_arena *arena, size_t count, size_t size, void *out, 
         size_t capacity = chunk ? 2 * chunk->capacity : FIRST_CHUNK_BYTES;
         if (capacity < bytes) capacity = bytes;
         tn_arena_chunk *fresh;
-        TN_TRY(tn_alloc(1, sizeof *fresh + capacity, &fresh, error));
-        fresh->capacity = capacity;
+        TN_TRY(new_chunk(arena, capacity, &fresh, error));
         if (chunk)
             chunk->next = fresh;
         else
@@ -138,9 +150,9 @@ void tn_arena_reset(tn_arena *arena) {
 }
 
 void tn_arena_free(tn_arena *arena) {
-    for (tn_arena_chunk *chunk = arena->first, *next; chunk; chunk = next) {
+    for (tn_arena_chunk *chunk = arena->first, *next; chunk && !arena->parent; chunk = next) {
         next = chunk->next;
         tn_free(chunk);
     }
-    *arena = (tn_arena){0};
+    *arena = (tn_arena){.parent = arena->parent};
 }

@@ -8,12 +8,16 @@
 #include <stddef.h>
 
 /* An arena: many allocations, freed together. Chunks double in size; an allocation never moves.
- * Zero-initialise (tn_arena a = {0}), use, tn_arena_free. Not for use from two threads at once. */
+ * Zero-initialise (tn_arena a = {0}), use, tn_arena_free. Not for use from two threads at once.
+ *
+ * An arena within another (tn_arena a = {.parent = other}) takes its chunks from that one, lives as long as what else is
+ * in it, and need not be freed: room of its own that can be reset. */
 
 TN_PUBLIC_BEGIN
 
 typedef struct tn_arena {
     struct tn_arena_chunk *first, *current;
+    struct tn_arena *parent; /* NULL: chunks are the system's */
 } tn_arena;
 
 /* *out = `count` zeroed items of `size` bytes, aligned for any type. */

@@ -6,7 +6,7 @@
 #include "kernel/kernel.h"
 #include "kernel/vector.h"
 #include "layout/bank_layout.h"
-#include "layout/tensor_layout.h"
+#include "layout/layouts.h"
 #include "tensor/folding.h"
 
 #include <stdio.h>
@@ -145,6 +145,8 @@ static tn_status answer_layer(const tn_question_values *v, tn_arena *arena, laye
     const tn_kernel_edges edges = {v->value[LAYER_ROWS], v->value[LAYER_COLUMNS], v->value[LAYER_REDUCTION],
                                    false};
     tn_program program;
+    tn_layout_problem problem;
+    tn_layout_room room;
     tn_layouts layouts;
     for (int i = LAYER_ROWS; i <= LAYER_REDUCTION; i++)
         if (v->value[i] == 0 || v->value[i] > 1024)
@@ -152,8 +154,10 @@ static tn_status answer_layer(const tn_question_values *v, tn_arena *arena, laye
                            layer_parameters[i].name, (unsigned long long)v->value[i]);
     TN_TRY(read_layer(v, arena, &program, error));
     TN_TRY(ideal_issues(&program, &edges, &answer->ideal_issues, error));
-    TN_TRY(tn_layouts_find(&program, &edges, (tn_banking)v->value[BANKING], (tn_layout_goal)v->value[LEAST],
-                           NULL, arena, &layouts, error));
+    TN_TRY(tn_layout_problem_read(&program, &edges, arena, &problem, error));
+    TN_TRY(tn_layout_room_begin(&room, arena, error));
+    TN_TRY(tn_layouts_find(&problem, (tn_banking)v->value[BANKING], (tn_layout_goal)v->value[LEAST], NULL,
+                           &room, arena, &layouts, error));
     for (uint32_t t = 0; t < layouts.tensors; t++) answer->words += layouts.tensor[t].depth;
     answer->products = program.steps;
     answer->issues = layouts.issue_cycles;

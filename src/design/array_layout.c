@@ -72,12 +72,13 @@ static tn_status tell_tensor(const teller *report, const tn_tensor_layout *tenso
     axes made;
     TN_TRY(make_axes(report, layout, tensor->axes, &made));
     for (uint32_t k = 0; k < tensor->axes; k++) {
-        TN_TRY(tn_arena_format(report->arena, &made.axis[k], report->error, "i%" PRIu32, tensor->index[k]));
-        made.size[k] = tensor->size[k];
-        made.word[k] = tensor->edge[k];
-        made.skew[k] = tensor->skew[k];
-        made.divide[k] = tensor->divide[k];
-        made.turn[k] = tensor->turn[k];
+        const tn_layout_axis *axis = &tensor->axis[k];
+        TN_TRY(tn_arena_format(report->arena, &made.axis[k], report->error, "i%" PRIu32, axis->index));
+        made.size[k] = axis->size;
+        made.word[k] = axis->edge;
+        made.skew[k] = axis->skew;
+        made.divide[k] = axis->divide;
+        made.turn[k] = axis->turn;
     }
     layout->banks = tensor->banks;
     layout->slices = slices;
@@ -135,8 +136,8 @@ static tn_status tell_part(const teller *report, uint32_t array) {
     const tn_laid_part *part = &report->workload->laid->arrays->part[array];
     tn_tensor_layout layout;
     if (!part->partial || report->layout[array].memory == NONE) return TN_OK;
-    tn_partial_layout(&report->laid->layer[part->layer]->tensor[part->partial->tensor], part->partial,
-                      &layout);
+    TN_TRY(tn_partial_layout(&report->laid->layer[part->layer]->tensor[part->partial->tensor], part->partial,
+                             report->arena, &layout, report->error));
     return tell_tensor(report, &layout, part->times, &report->layout[array]);
 }
 

@@ -8,30 +8,32 @@ enum { GROUP_KINDS = 1 << TN_ISSUE_CUTS };
 
 /* Blocks of each kind of a group: bit k of the kind, cut along the k-th index. */
 typedef struct {
-    uint64_t row[GROUP_KINDS], column[GROUP_KINDS], term[GROUP_KINDS];
-} kind_counts;
+    uint64_t count[GROUP_KINDS]; /* up to the last kind */
+    int last; /* that of the last block, which is cut wherever any is: no other occurs beyond */
+} group_kinds;
 
-static bool count_group(const tn_issued_group *group, uint64_t *count) {
+typedef struct {
+    group_kinds row, column, term;
+} block_kinds;
+
+static bool count_group(const tn_issued_group *group, group_kinds *kinds) {
     bool fits = true;
-    for (int kind = 0; kind < GROUP_KINDS; kind++) {
-        count[kind] = 1;
+    kinds->last = 0;
+    for (int k = 0; k < TN_ISSUE_CUTS; k++) kinds->last |= group->edge[k] << k;
+    for (int kind = 0; kind <= kinds->last; kind++) {
+        kinds->count[kind] = 1;
         for (int k = 0; k < TN_ISSUE_CUTS; k++) {
-            const uint64_t cut = group->edge[k] ? 1 : 0;
-            fits = fits && tn_mul(count[kind], kind >> k & 1 ? cut : group->blocks[k] - cut, &count[kind]);
+            const uint64_t cut = group->edge[k] ? 1 : 0,
+                           blocks = kind >> k & 1 ? cut : group->blocks[k] - cut;
+            fits = fits && tn_mul(kinds->count[kind], blocks, &kinds->count[kind]);
         }
     }
     return fits;
 }
 
-static bool count_kinds(const tn_issued_product *product, kind_counts *counts) {
-    return count_group(&product->row, counts->row) && count_group(&product->column, counts->column) &&
-           count_group(&product->term, counts->term);
-}
-
-static int last_kind(const tn_issued_group *group) {
-    int kind = 0;
-    for (int k = 0; k < TN_ISSUE_CUTS; k++) kind |= group->edge[k] << k;
-    return kind;
+static bool count_kinds(const tn_issued_product *product, block_kinds *kinds) {
+    return count_group(&product->row, &kinds->row) && count_group(&product->column, &kinds->column) &&
+           count_group(&product->term, &kinds->term);
 }
 
 /* The kind of a block whose directions are of these kinds. */
@@ -40,58 +42,58 @@ static int block_kind(int first, int second) {
 }
 
 /* The most phases of a result's block, among the kinds that occur. */
-static uint64_t write_phases(const tn_issued_product *product, const kind_counts *counts) {
+static uint64_t write_phases(const tn_issued_product *product, const block_kinds *kinds) {
     uint64_t phases = 1;
-    for (int row = 0; row < GROUP_KINDS; row++)
-        for (int column = 0; column < GROUP_KINDS; column++)
-            if (counts->row[row] > 0 && counts->column[column] > 0)
+    for (int row = 0; row <= kinds->row.last; row++)
+        for (int column = 0; column <= kinds->column.last; column++)
+            if (kinds->row.count[row] > 0 && kinds->column.count[column] > 0)
                 phases = tn_greatest(phases, product->result[block_kind(row, column)]);
     return phases;
 }
 
 /* All issues of one tile: in every group of terms, and the last of them leaves room for the write. */
-static bool tile_cycles(const tn_issued_product *product, const kind_counts *counts, const tn_issued *issued,
+static bool tile_cycles(const tn_issued_product *product, const block_kinds *kinds, const tn_issued *issued,
                         int row, int column, uint64_t *cycles) {
     bool fits = true;
     *cycles = 0;
-    for (int term = 0; term < GROUP_KINDS; term++) {
-        if (counts->term[term] == 0) continue; /* the last kind occurs */
+    for (int term = 0; term <= kinds->term.last; term++) {
+        if (kinds->term.count[term] == 0) continue; /* the last kind occurs */
         uint64_t groups,
             issue = tn_greatest(issued->interval, tn_greatest(product->left[block_kind(row, term)],
                                                               product->right[block_kind(term, column)]));
-        fits = fits && tn_mul(counts->term[term], product->other_groups, &groups) &&
+        fits = fits && tn_mul(kinds->term.count[term], product->other_groups, &groups) &&
                tn_mul_add(groups, issue, cycles);
         uint64_t last = tn_greatest(issued->write_phases, product->extra[block_kind(row, column)]);
-        if (term == last_kind(&product->term))
+        if (term == kinds->term.last)
             fits = fits && tn_add(*cycles, tn_greatest(issue, last) - issue, cycles);
     }
     return fits;
 }
 
-static bool count_tiles(const tn_issued_product *product, const kind_counts *counts, int row, int column,
+static bool count_tiles(const tn_issued_product *product, const block_kinds *kinds, int row, int column,
                         uint64_t *tiles) {
     *tiles = 0;
-    if (counts->row[row] == 0 || counts->column[column] == 0) return true;
-    return tn_mul(counts->row[row], counts->column[column], tiles) &&
+    if (kinds->row.count[row] == 0 || kinds->column.count[column] == 0) return true;
+    return tn_mul(kinds->row.count[row], kinds->column.count[column], tiles) &&
            tn_mul(*tiles, product->other_tiles, tiles);
 }
 
-static bool sum_tiles(const tn_issued_product *product, const kind_counts *counts, tn_issued *issued) {
+static bool sum_tiles(const tn_issued_product *product, const block_kinds *kinds, tn_issued *issued) {
     uint64_t padding, groups;
     bool fits = tn_mul(issued->rounds, issued->open, &padding);
     padding -= issued->tiles;
     issued->cycles = 0;
-    for (int row = 0; row < GROUP_KINDS; row++)
-        for (int column = 0; column < GROUP_KINDS; column++) {
+    for (int row = 0; row <= kinds->row.last; row++)
+        for (int column = 0; column <= kinds->column.last; column++) {
             uint64_t tiles, cycles;
-            fits = fits && count_tiles(product, counts, row, column, &tiles);
+            fits = fits && count_tiles(product, kinds, row, column, &tiles);
             if (!fits || tiles == 0) continue;
-            fits = tile_cycles(product, counts, issued, row, column, &cycles) &&
+            fits = tile_cycles(product, kinds, issued, row, column, &cycles) &&
                    tn_mul_add(tiles, cycles, &issued->cycles);
         }
     fits = fits && tn_mul(issued->groups, issued->interval, &groups) &&
            tn_mul_add(padding, groups, &issued->cycles);
-    uint64_t last = product->result[block_kind(last_kind(&product->row), last_kind(&product->column))],
+    uint64_t last = product->result[block_kind(kinds->row.last, kinds->column.last)],
              after = 0; /* cycles of the padding behind the last tile */
     fits = fits && tn_mul(padding, issued->interval, &after);
     issued->last_phases = last > after ? last - after : 1;
@@ -101,54 +103,53 @@ static bool sum_tiles(const tn_issued_product *product, const kind_counts *count
 /* ---- on a systolic array ---- */
 
 /* What the product's terms take for the tiles of a kind: each group's weights and vectors, or its terms. */
-static bool array_groups(const tn_matmul *kernel, const tn_issued_product *product, const kind_counts *counts,
+static bool array_groups(const tn_matmul *kernel, const tn_issued_product *product, const block_kinds *kinds,
                          const tn_issued *issued, int row, int column, uint64_t *cycles) {
     const bool rests = product->pass == TN_PASS_RESTS;
     const uint64_t last = tn_greatest(issued->write_phases, product->extra[block_kind(row, column)]),
                    wait = tn_array_wait_cycles(kernel, product->pass);
     bool fits = true;
     *cycles = 0;
-    for (int term = 0; term < GROUP_KINDS; term++) {
+    for (int term = 0; term <= kinds->term.last; term++) {
         const uint64_t left = tn_greatest(1, product->left[block_kind(row, term)]),
                        right = tn_greatest(1, product->right[block_kind(term, column)]);
         uint64_t groups, one = rests ? tn_greatest(issued->interval, tn_greatest(left, right)) : wait;
-        if (counts->term[term] == 0) continue;
-        fits = fits && tn_mul(counts->term[term], product->other_groups, &groups);
+        if (kinds->term.count[term] == 0) continue;
+        fits = fits && tn_mul(kinds->term.count[term], product->other_groups, &groups);
         if (!rests)
             fits = fits && tn_mul_add(kernel->rows, right, &one) && tn_mul_add(issued->open, left, &one);
         fits = fits && tn_mul_add(groups, one, cycles);
-        if (!rests && term == last_kind(&product->term))
+        if (!rests && term == kinds->term.last)
             fits = fits && tn_mul_add(issued->open, tn_greatest(left, last) - left, cycles);
     }
     return fits && (!rests || (tn_add(*cycles, wait, cycles) && tn_mul_add(kernel->rows, last, cycles)));
 }
 
-static bool sum_on_array(const tn_matmul *kernel, const tn_issued_product *product, const kind_counts *counts,
+static bool sum_on_array(const tn_matmul *kernel, const tn_issued_product *product, const block_kinds *kinds,
                          tn_issued *issued) {
-    const int last_row = last_kind(&product->row), last_column = last_kind(&product->column);
     bool fits = true;
     issued->cycles = 0;
-    for (int row = 0; row < GROUP_KINDS; row++)
-        for (int column = 0; column < GROUP_KINDS; column++) {
+    for (int row = 0; row <= kinds->row.last; row++)
+        for (int column = 0; column <= kinds->column.last; column++) {
             uint64_t tiles, cycles;
-            fits = fits && count_tiles(product, counts, row, column, &tiles);
+            fits = fits && count_tiles(product, kinds, row, column, &tiles);
             if (!fits || tiles == 0) continue;
-            fits = array_groups(kernel, product, counts, issued, row, column, &cycles) &&
+            fits = array_groups(kernel, product, kinds, issued, row, column, &cycles) &&
                    tn_mul_add(tiles / issued->open, cycles, &issued->cycles);
         }
-    issued->last_phases = tn_greatest(1, product->result[block_kind(last_row, last_column)]);
+    issued->last_phases = tn_greatest(1, product->result[block_kind(kinds->row.last, kinds->column.last)]);
     /* Rows of cells beyond the last tile's end are drained behind its last row. */
     if (product->pass == TN_PASS_RESTS && product->drained < kernel->rows) issued->last_phases = 1;
     return fits;
 }
 
 static tn_status issue_on_array(const tn_matmul *kernel, const tn_issued_product *product,
-                                const kind_counts *counts, tn_issued *issued, tn_error *error) {
+                                const block_kinds *kinds, tn_issued *issued, tn_error *error) {
     const bool rests = product->pass == TN_PASS_RESTS;
     issued->open = rests ? 1 : tn_array_open(product->vectors);
     issued->interval = rests ? kernel->lane.sum.stages : 1;
     issued->rounds = issued->tiles / issued->open;
-    if (!sum_on_array(kernel, product, counts, issued))
+    if (!sum_on_array(kernel, product, kinds, issued))
         return tn_fail(error, TN_OVERFLOW, "a product's issues do not fit 64 bits");
     return TN_OK;
 }
@@ -158,13 +159,13 @@ tn_status tn_issue_product(const tn_matmul *kernel, const tn_issued_product *pro
     const uint64_t tiles[] = {product->row.blocks[0], product->row.blocks[1], product->column.blocks[0],
                               product->column.blocks[1], product->other_tiles},
                    groups[] = {product->term.blocks[0], product->term.blocks[1], product->other_groups};
-    kind_counts counts;
+    block_kinds kinds;
     *issued = (tn_issued){0};
     if (!tn_product(tiles, 5, &issued->tiles) || !tn_product(groups, 3, &issued->groups) ||
-        !count_kinds(product, &counts))
+        !count_kinds(product, &kinds))
         return tn_fail(error, TN_OVERFLOW, "a product's issues do not fit 64 bits");
-    issued->write_phases = write_phases(product, &counts);
-    if (product->pass != TN_PASS_OF_LANES) return issue_on_array(kernel, product, &counts, issued, error);
+    issued->write_phases = write_phases(product, &kinds);
+    if (product->pass != TN_PASS_OF_LANES) return issue_on_array(kernel, product, &kinds, issued, error);
     tn_matmul one = *kernel;
     one.rows = one.columns = one.reduction = 1;
     const tn_product_size size = {1, issued->tiles, issued->groups, 1};
@@ -173,7 +174,7 @@ tn_status tn_issue_product(const tn_matmul *kernel, const tn_issued_product *pro
     issued->open = time.interleaved;
     issued->interval = time.interval_cycles;
     issued->rounds = time.issues / issued->groups / issued->open;
-    if (!sum_tiles(product, &counts, issued))
+    if (!sum_tiles(product, &kinds, issued))
         return tn_fail(error, TN_OVERFLOW, "a product's issues do not fit 64 bits");
     return TN_OK;
 }
@@ -212,13 +213,14 @@ tn_status tn_issue_pass(const tn_issued_pass *pass, tn_issued *issued, uint64_t 
                                  .term = along ? columns : one,
                                  .other_tiles = down ? 1 : pass->rows,
                                  .other_groups = down ? pass->rows : 1};
-    for (uint32_t kind = 0; kind < TN_BLOCK_KINDS; kind++) {
-        const int cut =
-            kind >> TN_ISSUE_CUTS & 1; /* columns: the right block and the result; terms: the left */
+    /* Blocks are whole but along the columns: terms of the left block and of the right one, or columns of the right one
+     * and of the result. */
+    for (int cut = 0; cut <= pass->cut; cut++) {
         const uint64_t streamed = tn_greatest(pass->phases[cut], pass->write_phases[cut]);
-        product.left[kind] = along ? streamed : 1;
-        product.right[kind] = along ? 1 : pass->phases[cut];
-        product.result[kind] = along ? 1 : pass->write_phases[cut];
+        const int first = block_kind(cut, 0), second = block_kind(0, cut);
+        product.left[along ? second : first] = along ? streamed : 1;
+        product.right[along ? first : second] = along ? 1 : pass->phases[cut];
+        product.result[second] = along ? 1 : pass->write_phases[cut];
     }
     TN_TRY(tn_issue_product(&kernel, &product, issued, error));
     if (along && !add_waits(pass, issued))

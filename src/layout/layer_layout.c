@@ -1,11 +1,15 @@
 #include "layout/layer_layout.h"
 
 #include "base/digest.h"
-#include "layout/tensor_layout.h"
 
 #include <string.h>
 
-enum { LISTS = 8192 }; /* as many as layers that a sweep keeps at once */
+enum { LISTS = 8192, PROBLEM_LISTS = 1024 }; /* as many as layers that a sweep keeps at once */
+
+struct tn_known_problem {
+    tn_layout_problem read;
+    tn_known_problem *next;
+};
 
 /* What the products of a layer's program take in kernels of one lane. */
 typedef struct layer_times {
@@ -24,8 +28,7 @@ typedef struct part_time {
 } part_time;
 
 struct tn_laid_layer {
-    const tn_program *program;
-    tn_kernel_edges edges;
+    tn_known_problem *problem;
     tn_banking banking;
     const tn_layout_demand *demand; /* [program->tensors] */
     const tn_layouts *layouts;      /* NULL: not searched for yet */
@@ -36,38 +39,50 @@ struct tn_laid_layer {
 
 tn_status tn_laid_layers_begin(tn_laid_layers *layers, tn_arena *arena, tn_error *error) {
     *layers = (tn_laid_layers){.arena = arena};
+    TN_TRY(tn_layout_room_begin(&layers->room, arena, error));
+    TN_TRY(TN_NEW(arena, PROBLEM_LISTS, &layers->problem, error));
     return TN_NEW(arena, LISTS, &layers->list, error);
 }
 
-/* The list that layers of such demands are in. */
-static tn_laid_layer **list_of(const tn_laid_layers *layers, const tn_program *program,
-                               const tn_kernel_edges *edges, tn_banking banking) {
-    const uint64_t key[] = {
-        edges->rows, edges->columns, edges->reduction, edges->systolic, (uint64_t)(uintptr_t)program,
-        banking};
-    return &layers->list[tn_hash_place(tn_hash_counts(key, 6), LISTS)];
+static tn_status find_problem(tn_laid_layers *layers, const tn_program *program, const tn_kernel_edges *edges,
+                              tn_known_problem **problem, tn_error *error) {
+    const uint64_t key[] = {edges->rows, edges->columns, edges->reduction, edges->systolic,
+                            (uint64_t)(uintptr_t)program};
+    tn_known_problem **list = &layers->problem[tn_hash_place(tn_hash_counts(key, 5), PROBLEM_LISTS)];
+    *problem = *list;
+    while (*problem && ((*problem)->read.program != program ||
+                        memcmp(&(*problem)->read.edges, edges, sizeof *edges) != 0))
+        *problem = (*problem)->next;
+    if (*problem) return TN_OK;
+    tn_known_problem *made;
+    TN_TRY(TN_NEW(layers->arena, 1, &made, error));
+    TN_TRY(tn_layout_problem_read(program, edges, layers->arena, &made->read, error));
+    made->next = *list;
+    *problem = *list = made;
+    return TN_OK;
 }
 
-/* Whether both are of one program on kernels of the same edges and banking. */
-static bool is_akin(const tn_laid_layer *layer, const tn_program *program, const tn_kernel_edges *edges,
-                    tn_banking banking) {
-    return layer->program == program && layer->banking == banking &&
-           memcmp(&layer->edges, edges, sizeof *edges) == 0;
+/* The list that layers of such a problem are in. */
+static tn_laid_layer **list_of(const tn_laid_layers *layers, const tn_known_problem *problem,
+                               tn_banking banking) {
+    const uint64_t key[] = {(uint64_t)(uintptr_t)problem, banking};
+    return &layers->list[tn_hash_place(tn_hash_counts(key, 2), LISTS)];
 }
 
 tn_status tn_laid_layer_find(tn_laid_layers *layers, const tn_program *program, const tn_kernel_edges *edges,
                              tn_banking banking, const tn_layout_demand *demand, tn_laid_layer **layer,
                              tn_error *error) {
-    tn_laid_layer **list = list_of(layers, program, edges, banking), *laid_layer = *list;
-    while (laid_layer && !(is_akin(laid_layer, program, edges, banking) &&
-                           memcmp(laid_layer->demand, demand, program->tensors * sizeof *demand) == 0))
-        laid_layer = laid_layer->next;
-    *layer = laid_layer;
-    if (laid_layer) return TN_OK;
-    TN_TRY(TN_NEW(layers->arena, 1, &laid_layer, error));
-    *laid_layer = (tn_laid_layer){
-        .program = program, .edges = *edges, .banking = banking, .demand = demand, .next = *list};
-    *layer = *list = laid_layer;
+    tn_known_problem *problem;
+    TN_TRY(find_problem(layers, program, edges, &problem, error));
+    tn_laid_layer **list = list_of(layers, problem, banking), *known = *list;
+    while (known && (known->problem != problem || known->banking != banking ||
+                     memcmp(known->demand, demand, program->tensors * sizeof *demand) != 0))
+        known = known->next;
+    *layer = known;
+    if (known) return TN_OK;
+    TN_TRY(TN_NEW(layers->arena, 1, &known, error));
+    *known = (tn_laid_layer){.problem = problem, .banking = banking, .demand = demand, .next = *list};
+    *layer = *list = known;
     layers->count++;
     return TN_OK;
 }
@@ -77,8 +92,8 @@ tn_status tn_laid_layer_search(tn_laid_layers *layers, tn_laid_layer *layer, con
     if (!layer->layouts) {
         tn_layouts *found;
         TN_TRY(TN_NEW(layers->arena, 1, &found, error));
-        TN_TRY(tn_layouts_find(layer->program, &layer->edges, layer->banking, TN_LEAST_CYCLES, layer->demand,
-                               layers->arena, found, error));
+        TN_TRY(tn_layouts_find(&layer->problem->read, layer->banking, TN_LEAST_CYCLES, layer->demand,
+                               &layers->room, layers->arena, found, error));
         layer->layouts = found;
     }
     *layouts = layer->layouts;
@@ -91,7 +106,7 @@ static bool is_of_lane(const layer_times *times, const tn_matmul *kernel, bool a
 
 /* Whether what others want of each tensor, too, is the same: all that bounds look at. */
 static bool shares_alike(const tn_laid_layer *a, const tn_laid_layer *b) {
-    for (uint32_t t = 0; t < a->program->tensors; t++) {
+    for (uint32_t t = 0; t < a->problem->read.program->tensors; t++) {
         const tn_layout_demand *of_a = &a->demand[t], *of_b = &b->demand[t];
         if (of_a->is_shared != of_b->is_shared) return false;
         if (of_a->is_shared && memcmp(of_a, of_b, sizeof *of_a) != 0) return false;
@@ -102,10 +117,11 @@ static bool shares_alike(const tn_laid_layer *a, const tn_laid_layer *b) {
 /* Bounds that were found for a layer of other demands that makes no difference to them; NULL: none. */
 static const layer_times *bounds_alike(const tn_laid_layers *layers, const tn_laid_layer *layer,
                                        const tn_matmul *kernel) {
-    const tn_laid_layer *other = *list_of(layers, layer->program, &layer->edges, layer->banking);
+    const tn_laid_layer *other = *list_of(layers, layer->problem, layer->banking);
     for (; other; other = other->next) {
         const layer_times *times = other->times;
-        if (!is_akin(other, layer->program, &layer->edges, layer->banking) || !shares_alike(layer, other))
+        if (other->problem != layer->problem || other->banking != layer->banking ||
+            !shares_alike(layer, other))
             continue;
         while (times && !is_of_lane(times, kernel, true)) times = times->next;
         if (times) return times;
@@ -113,21 +129,23 @@ static const layer_times *bounds_alike(const tn_laid_layers *layers, const tn_la
     return NULL;
 }
 
-static tn_status count_cycles(const tn_laid_layers *layers, const tn_laid_layer *layer,
-                              const tn_matmul *kernel, bool at_least, const uint64_t **times,
-                              tn_error *error) {
+static tn_status count_cycles(tn_laid_layers *layers, const tn_laid_layer *layer, const tn_matmul *kernel,
+                              bool at_least, const uint64_t **times, tn_error *error) {
+    const uint32_t products = layer->problem->read.program->steps;
     uint64_t *cycles;
-    TN_TRY(TN_NEW(layers->arena, layer->program->steps, &cycles, error));
+    TN_TRY(TN_NEW(layers->arena, products, &cycles, error));
     *times = cycles;
-    if (at_least)
-        return tn_open_layouts_cycles(layer->program, kernel, layer->banking, layer->demand, cycles, error);
-    for (uint32_t i = 0; i < layer->program->steps; i++)
-        TN_TRY(tn_issue_product_cycles(kernel, &layer->layouts->product[i].issued, &cycles[i], error));
+    for (uint32_t i = 0; i < products; i++)
+        if (at_least)
+            TN_TRY(tn_open_product_cycles(&layer->problem->read, i, kernel, layer->banking, layer->demand,
+                                          &cycles[i], error));
+        else
+            TN_TRY(tn_issue_product_cycles(kernel, &layer->layouts->product[i].issued, &cycles[i], error));
     return TN_OK;
 }
 
-tn_status tn_laid_layer_cycles(const tn_laid_layers *layers, tn_laid_layer *layer, bool at_least,
-                               uint32_t product, const tn_matmul *kernel, uint64_t *cycles, tn_error *error) {
+tn_status tn_laid_layer_cycles(tn_laid_layers *layers, tn_laid_layer *layer, bool at_least, uint32_t product,
+                               const tn_matmul *kernel, uint64_t *cycles, tn_error *error) {
     layer_times *times = layer->times;
     while (times && !is_of_lane(times, kernel, at_least)) times = times->next;
     if (!times) {
@@ -145,7 +163,7 @@ tn_status tn_laid_layer_cycles(const tn_laid_layers *layers, tn_laid_layer *laye
     return TN_OK;
 }
 
-tn_status tn_laid_layer_partial_cycles(const tn_laid_layers *layers, tn_laid_layer *layer,
+tn_status tn_laid_layer_partial_cycles(tn_laid_layers *layers, tn_laid_layer *layer,
                                        const tn_partial *partial, const tn_matmul *kernel, uint64_t *cycles,
                                        tn_error *error) {
     part_time *part = layer->parts;
@@ -156,8 +174,9 @@ tn_status tn_laid_layer_partial_cycles(const tn_laid_layers *layers, tn_laid_lay
         TN_TRY(TN_NEW(layers->arena, 1, &part, error));
         *part = (part_time){.step = partial->step, .kept = partial->kept, .next = layer->parts};
         memcpy(&part->lane, &kernel->lane, sizeof kernel->lane);
-        TN_TRY(
-            tn_partial_product_cycles(layer->program, layer->layouts, partial, kernel, &part->cycles, error));
+        tn_arena_reset(&layers->room.scratch);
+        TN_TRY(tn_partial_product_cycles(layer->problem->read.program, layer->layouts->tensor, partial,
+                                         kernel, &layers->room.scratch, &part->cycles, error));
         layer->parts = part;
     }
     *cycles = part->cycles;

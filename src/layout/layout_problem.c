@@ -2,87 +2,10 @@
 
 #include "base/checked.h"
 #include "kernel/array_kernel.h"
+#include "layout/fullest_bank.h"
 
 #include <stddef.h>
 #include <string.h>
-
-const char *const tn_layout_goal_names[] = {"cycles", "issues", NULL};
-const char *const tn_banking_names[] = {"word", "rows", "skew", "auto", NULL};
-
-/* The least power of two that is not below `value`, of 1 to 2^63, and its logarithm. */
-static uint64_t power_above(uint64_t value) {
-    uint64_t power = 1;
-    while (power < value) power <<= 1;
-    return power;
-}
-
-uint32_t tn_log_above(uint64_t value) {
-    uint32_t log = 0;
-    while ((uint64_t)1 << log < value) log++;
-    return log;
-}
-
-bool tn_layout_is_box(const uint64_t *size, uint32_t axes, uint32_t log) {
-    while (axes > 0 && log > 0) {
-        uint64_t last = size[--axes];
-        if (last % ((uint64_t)1 << log) == 0) return true;
-        if ((last & (last - 1)) != 0) return false;
-        log -= tn_log_above(last);
-    }
-    return log == 0;
-}
-
-tn_bank_kind tn_banking_kind(tn_banking banking) {
-    static const tn_bank_kind kinds[] = {[TN_BANKING_SKEW] = TN_BANKS_FULL_SKEW,
-                                         [TN_BANKING_WORD] = TN_BANKS_ONE_WORD,
-                                         [TN_BANKING_ROWS] = TN_BANKS_ROWS,
-                                         [TN_BANKING_AUTO] = TN_BANKS_ONE_WORD};
-    return kinds[banking];
-}
-
-tn_shared_words tn_layout_shared(const tn_layout_demand *demand, tn_bank_kind kind, bool has_tokens) {
-    if (kind == TN_BANKS_FULL_SKEW && demand->row_log > TN_LAYOUT_BANKS_LOG_MOST) kind = TN_BANKS_ONE_WORD;
-    uint32_t row = demand->row_log, features = demand->feature_log, tokens = demand->token_log;
-    if (kind == TN_BANKS_ROWS) tokens = 0, features = features < row / 2 ? features : row / 2;
-    if (kind == TN_BANKS_FULL_SKEW) tokens = features = 0;
-    uint32_t banks = row - tokens - features;
-    if (kind == TN_BANKS_ONE_WORD || banks > TN_LAYOUT_BANKS_LOG_MOST) banks = 0;
-    bool spread = kind == TN_BANKS_FULL_SKEW && has_tokens;
-    return (tn_shared_words){.token_log = (uint8_t)tokens,
-                             .feature_log = (uint8_t)features,
-                             .bank_log = (uint8_t)banks,
-                             .turn_log = kind == TN_BANKS_ROWS && banks > 0 ? demand->turn_log : 0,
-                             .apart = spread ? (uint64_t)1 << demand->token_log : 1};
-}
-
-/* A power of two consecutive words from a multiple of it are a box in every folding, so an axis lies within, beyond or
- * across it. */
-void tn_shared_axis(const tn_shared_words *words, uint64_t stride, uint64_t count, uint64_t *skew,
-                    uint64_t *turn) {
-    const uint64_t one = 1, banks = one << words->bank_log, period = one << words->turn_log;
-    const bool turns = words->turn_log > 0;
-    *skew = (words->apart * stride + (turns ? stride / period : 0)) % banks;
-    *turn = turns && stride < period && stride * count > period ? period / stride : 0;
-}
-
-/* The next 2^divide_log words along the features, and those of the tokens that follow, lie in different banks where
- * either side alone fills them, or the tokens fill what the features leave between their banks. */
-uint64_t tn_layout_share_rows(tn_shared_words *words, uint64_t tokens, uint64_t features, uint32_t box_log) {
-    const uint64_t token_words = ((tokens - 1) >> words->token_log) + 1,
-                   feature_words = ((features - 1) >> words->feature_log) + 1;
-    const uint32_t apart_log = tn_log_above(words->apart), along[] = {words->bank_log - apart_log, 0};
-    uint64_t least = UINT64_MAX;
-    for (int i = 0; i < 2; i++) {
-        const bool boxes = along[i] + words->feature_log <= box_log ||
-                           box_log >= tn_log_above(features); /* of all features */
-        const uint64_t rows = (((token_words - 1) >> (words->bank_log - along[i])) + 1) *
-                              (((feature_words - 1) >> along[i]) + 1);
-        if (rows >= least || (along[i] > 0 && !boxes)) continue;
-        least = rows;
-        words->divide_log = (uint8_t)along[i];
-    }
-    return least;
-}
 
 enum { ROWS = TN_CUT_ROWS, COLUMNS = TN_CUT_COLUMNS, REDUCTION = TN_CUT_REDUCTION, GROUPS = TN_CUT_GROUPS };
 enum { LEFT = TN_OF_LEFT, RIGHT = TN_OF_RIGHT, RESULT = TN_OF_RESULT, SIDES = TN_OF_ALL };
@@ -90,194 +13,228 @@ enum { LEFT = TN_OF_LEFT, RIGHT = TN_OF_RIGHT, RESULT = TN_OF_RESULT, SIDES = TN
 const int tn_cut_directions[TN_OF_ALL][2] = {
     [LEFT] = {ROWS, REDUCTION}, [RIGHT] = {REDUCTION, COLUMNS}, [RESULT] = {ROWS, COLUMNS}};
 
-const tn_group_cut *tn_block_cut(const tn_searched_product *p, int side, int direction,
-                                 const tn_group_cut *cut) {
-    static const tn_group_cut one = {.blocks = 1};
-    const int group = tn_cut_directions[side][direction];
-    const bool rows = (p->pass == TN_PASS_FORWARD && side == RIGHT && group == REDUCTION) ||
-                      (p->pass == TN_PASS_SIDEWAYS && side == RIGHT && group == COLUMNS) ||
-                      (p->pass == TN_PASS_RESTS && side == RESULT && group == ROWS);
-    return rows ? &one : cut;
-}
-
-void tn_layout_search_cuts(const tn_searched_product *p, const tn_group_cut **c) {
-    for (int g = 0; g < GROUPS; g++) c[g] = &p->group[g].cut[p->group[g].taken];
-}
-
 static bool contains(const tn_program_tensor *tensor, uint32_t index) {
     for (uint32_t i = 0; i < tensor->indices.count; i++)
         if (tensor->indices.index[i] == index) return true;
     return false;
 }
 
-/* The core whose gradient a tensor is, if it is to lie as that does; else the tensor itself. */
-static uint32_t lies_as(const tn_program *program, uint32_t tensor, const tn_layout_demand *demand) {
-    const tn_program_tensor *program_tensor = &program->tensor[tensor];
-    bool first = program_tensor->role == TN_ROLE_DX && demand->is_looked_up;
-    if (!demand->is_updated || (program_tensor->role != TN_ROLE_CORE_GRADIENT && !first)) return tensor;
+/* ---- tensors ---- */
+
+uint32_t tn_searched_stands_for(const tn_layout_problem *problem, uint32_t tensor,
+                                const tn_layout_demand *demand) {
+    const tn_searched_tensor *own = &problem->tensor[tensor];
+    return demand->is_updated && (!own->is_first || demand->is_looked_up) ? own->gradient_of : tensor;
+}
+
+bool tn_searched_is_shared(const tn_layout_problem *problem, uint32_t tensor,
+                           const tn_layout_demand *demand) {
+    return demand->is_shared && demand->has_row && problem->program->tensor[tensor].indices.count > 0;
+}
+
+static uint32_t gradient_of(const tn_program *program, uint32_t tensor) {
+    const tn_program_tensor *own = &program->tensor[tensor];
     for (uint32_t t = 0; t < tensor; t++) {
-        const tn_program_tensor *core = &program->tensor[t];
-        if (first ? core->role == TN_ROLE_X
-                  : core->role == TN_ROLE_CORE && core->core == program_tensor->core)
+        const tn_program_tensor *other = &program->tensor[t];
+        if (own->role == TN_ROLE_DX && other->role == TN_ROLE_X) return t;
+        if (own->role == TN_ROLE_CORE_GRADIENT && other->role == TN_ROLE_CORE && other->core == own->core)
             return t;
     }
     return tensor;
 }
 
-static tn_status read_tensor(tn_layout_search *search, uint32_t t, const tn_layout_demand *demand,
-                             tn_error *error) {
-    const tn_program_tensor *source = &search->program->tensor[t];
-    tn_searched_tensor *tensor = &search->tensor[t];
-    if (demand) tensor->demand = demand[t];
-    tensor->stands_for = lies_as(search->program, t, &tensor->demand);
-    tensor->demand.is_shared =
-        tensor->demand.is_shared && tensor->demand.has_row && source->indices.count > 0;
-    for (uint32_t i = 0; i < source->indices.count; i++) {
-        if (search->size[source->indices.index[i]] == 1) continue;
-        if (tensor->axes == TN_LAYOUT_AXES)
-            return tn_fail(error, TN_LIMIT, "a tensor has more than %d axes, too many to search a layout",
-                           TN_LAYOUT_AXES);
-        tensor->axis[tensor->axes++] = source->indices.index[i];
+/* Of as many axes as a word has, the longest. */
+static uint32_t room_log(const uint64_t *size, const tn_searched_tensor *tensor) {
+    uint32_t longest[TN_WORD_AXES] = {0}, room = 0;
+    for (uint32_t i = 0; i < tensor->axes; i++) {
+        uint32_t log = tn_log_above(size[tensor->axis[i]]);
+        for (int k = 0; k < TN_WORD_AXES; k++)
+            if (log > longest[k]) {
+                uint32_t kept = longest[k];
+                longest[k] = log;
+                log = kept;
+            }
     }
+    for (int k = 0; k < TN_WORD_AXES; k++) room += longest[k];
+    return room;
+}
+
+static tn_status read_tensor(const tn_program *program, uint32_t t, tn_arena *arena,
+                             tn_searched_tensor *tensor, tn_error *error) {
+    const tn_program_tensor *source = &program->tensor[t];
+    uint32_t *axis;
+    *tensor =
+        (tn_searched_tensor){.gradient_of = gradient_of(program, t), .is_first = source->role == TN_ROLE_DX};
+    TN_TRY(TN_NEW(arena, source->indices.count, &axis, error));
+    for (uint32_t i = 0; i < source->indices.count; i++)
+        if (program->index_size[source->indices.index[i]] > 1)
+            axis[tensor->axes++] = source->indices.index[i];
+    if (tensor->axes > TN_LAYOUT_AXES)
+        return tn_fail(error, TN_LIMIT, "a tensor has more than %d axes, too many to search a layout",
+                       TN_LAYOUT_AXES);
+    tensor->axis = axis;
+    tensor->room_log = room_log(program->index_size, tensor);
     return TN_OK;
 }
 
+/* ---- products ---- */
+
+/* The cuts of a group as they are listed. */
+typedef struct {
+    uint32_t count;
+    tn_group_cut cut[TN_CUTS_MOST];
+} cut_list;
+
 /* Of more cuts than are tried those of the fewest blocks; of equal ones the first. */
-static void add_cut(tn_cut_choice *choice, tn_group_cut cut) {
-    uint32_t index = choice->count;
-    while (index > 0 && choice->cut[index - 1].blocks > cut.blocks) index--;
+static void add_cut(cut_list *list, tn_group_cut cut) {
+    uint32_t index = list->count;
+    while (index > 0 && list->cut[index - 1].blocks > cut.blocks) index--;
     if (index == TN_CUTS_MOST) return;
-    if (choice->count < TN_CUTS_MOST) choice->count++;
-    memmove(&choice->cut[index + 1], &choice->cut[index], (choice->count - 1 - index) * sizeof cut);
-    choice->cut[index] = cut;
+    if (list->count < TN_CUTS_MOST) list->count++;
+    memmove(&list->cut[index + 1], &list->cut[index], (list->count - 1 - index) * sizeof cut);
+    list->cut[index] = cut;
 }
 
 /* The indices of a group, and how it may be cut: along one index, or along two where that gives fewer blocks
  * than any one does. */
-static void read_cuts(const tn_layout_search *search, const uint32_t *index, uint32_t indices, uint64_t edge,
-                      tn_cut_choice *choice) {
+static void list_cuts(const uint64_t *size, const uint32_t *index, uint32_t indices, uint64_t edge,
+                      cut_list *list) {
     uint64_t all = 1, least = UINT64_MAX;
-    choice->count = 0;
-    for (uint32_t i = 0; i < indices; i++) all *= search->size[index[i]];
+    list->count = 0;
+    for (uint32_t i = 0; i < indices; i++) all *= size[index[i]];
     if (indices == 0 || edge == 1) {
-        add_cut(choice, (tn_group_cut){.blocks = all});
+        add_cut(list, (tn_group_cut){.blocks = all});
         return;
     }
     for (uint32_t i = 0; i < indices; i++) {
-        uint64_t size = search->size[index[i]], blocks = all / size * tn_ceil_div(size, edge);
-        add_cut(choice, (tn_group_cut){1, {index[i]}, {edge}, blocks});
+        uint64_t blocks = all / size[index[i]] * tn_ceil_div(size[index[i]], edge);
+        add_cut(list, (tn_group_cut){1, {index[i]}, {edge}, blocks});
         least = tn_least(least, blocks);
     }
     for (uint32_t i = 0; i < indices; i++)
         for (uint32_t j = i + 1; j < indices; j++)
             for (uint64_t part = 2; part < edge; part *= 2) {
-                uint64_t a = search->size[index[i]], b = search->size[index[j]];
+                uint64_t a = size[index[i]], b = size[index[j]];
                 uint64_t blocks = all / a / b * tn_ceil_div(a, part) * tn_ceil_div(b, edge / part);
                 if (edge % part == 0 && blocks < least)
-                    add_cut(choice, (tn_group_cut){2, {index[i], index[j]}, {part, edge / part}, blocks});
+                    add_cut(list, (tn_group_cut){2, {index[i], index[j]}, {part, edge / part}, blocks});
             }
 }
 
-static void read_product(tn_layout_search *search, uint32_t place) {
-    const tn_program_step *step = &search->program->step[place];
-    const tn_program_tensor *a = &search->program->tensor[step->a], *b = &search->program->tensor[step->b],
-                            *out = &search->program->tensor[step->out];
-    uint32_t index[GROUPS][TN_LAYOUT_AXES], count[GROUPS] = {0};
-    tn_searched_product *p = &search->product[place];
-    p->tensor[LEFT] = search->tensor[step->a].stands_for;
-    p->tensor[RIGHT] = search->tensor[step->b].stands_for;
-    p->tensor[RESULT] = search->tensor[step->out].stands_for;
-    p->batch = 1;
-    p->pass = search->edges.systolic ? tn_array_pass_of(step->phase) : TN_PASS_OF_LANES;
-    tn_array_edges(search->edges.rows, search->edges.columns, p->pass, p->edge);
-    p->cells[0] = search->edges.rows;
-    p->cells[1] = search->edges.columns;
-    if (p->pass == TN_PASS_OF_LANES) p->edge[REDUCTION] = search->edges.reduction;
-    for (uint32_t i = 0; i < a->indices.count; i++) {
-        uint32_t x = a->indices.index[i];
-        bool in_b = contains(b, x);
-        if (in_b && contains(out, x))
-            p->batch *= search->size[x];
-        else if (search->size[x] > 1)
-            index[in_b ? REDUCTION : ROWS][count[in_b ? REDUCTION : ROWS]++] = x;
-    }
-    for (uint32_t i = 0; i < b->indices.count; i++) {
-        uint32_t x = b->indices.index[i];
-        if (!contains(a, x) && search->size[x] > 1) index[COLUMNS][count[COLUMNS]++] = x;
-    }
-    for (int g = 0; g < GROUPS; g++) read_cuts(search, index[g], count[g], p->edge[g], &p->group[g]);
-}
-
 /* The largest block along a group, as a power of two. */
-static uint64_t longest(const tn_layout_search *search, const tn_cut_choice *choice) {
-    uint64_t most = 1;
-    for (uint32_t i = 0; i < choice->count; i++) {
-        uint64_t block = 1;
-        for (uint32_t k = 0; k < choice->cut[i].indices; k++)
-            block *= power_above(tn_least(choice->cut[i].edge[k], search->size[choice->cut[i].index[k]]));
-        most = tn_greatest(most, block);
+static uint32_t longest_log(const uint64_t *size, const cut_list *list) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        uint32_t log = 0;
+        for (uint32_t k = 0; k < list->cut[i].indices; k++)
+            log += tn_log_above(tn_least(list->cut[i].edge[k], size[list->cut[i].index[k]]));
+        if (log > most) most = log;
     }
     return most;
 }
 
-/* Gives the tensor room for a block of so many elements, if it has as many along a word's axes. */
-static void widen(tn_layout_search *search, uint32_t t, uint64_t elements) {
-    tn_searched_tensor *tensor = &search->tensor[t];
-    uint32_t longest_log[TN_WORD_AXES] = {0}, room = 0;
-    for (uint32_t i = 0; i < tensor->axes; i++) {
-        uint32_t log = tn_log_above(search->size[tensor->axis[i]]);
-        for (int k = 0; k < TN_WORD_AXES; k++)
-            if (log > longest_log[k]) {
-                uint32_t kept = longest_log[k];
-                longest_log[k] = log;
-                log = kept;
-            }
-    }
-    for (int k = 0; k < TN_WORD_AXES; k++) room += longest_log[k];
-    uint32_t log = tn_log_above(elements) < room ? tn_log_above(elements) : room;
-    if (log > tensor->least_log) tensor->least_log = log;
-    if (tensor->least_log > search->widest_log) search->widest_log = tensor->least_log;
+/* The indices that cuts of the group go along, each once. */
+static uint32_t list_cut_indices(const uint64_t *size, const cut_list *list, tn_cut_index *cut) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < list->count; i++)
+        for (uint32_t k = 0; k < list->cut[i].indices; k++) {
+            const uint32_t index = list->cut[i].index[k];
+            uint32_t at = 0;
+            while (at < count && cut[at].index != index) at++;
+            if (at == count) cut[count++] = (tn_cut_index){.index = index};
+            while (tn_words_of_block(size[index], list->cut[i].edge[k], cut[at].whole_log) > 1)
+                cut[at].whole_log++;
+        }
+    return count;
 }
 
-static tn_status list_uses(tn_layout_search *search, tn_arena *arena, tn_error *error) {
-    for (uint32_t t = 0; t < search->tensors; t++) {
-        tn_searched_tensor *tensor = &search->tensor[t];
-        TN_TRY(TN_NEW(arena, search->products, &tensor->use, error));
-        for (uint32_t i = 0; i < search->products; i++)
-            for (int side = 0; side < SIDES; side++)
-                if (search->product[i].tensor[side] == t &&
-                    (tensor->uses == 0 || tensor->use[tensor->uses - 1] != i))
-                    tensor->use[tensor->uses++] = i;
+/* Lists the indices of each group of the product; returns the product of those that are in all three tensors. */
+static uint64_t list_groups(const tn_program *program, const uint64_t *size, const tn_program_step *step,
+                            uint32_t index[GROUPS][TN_LAYOUT_AXES], uint32_t count[GROUPS]) {
+    const tn_program_tensor *a = &program->tensor[step->a], *b = &program->tensor[step->b],
+                            *out = &program->tensor[step->out];
+    uint64_t batch = 1;
+    for (uint32_t i = 0; i < a->indices.count; i++) {
+        const uint32_t x = a->indices.index[i];
+        const bool in_b = contains(b, x);
+        if (in_b && contains(out, x))
+            batch *= size[x];
+        else if (size[x] > 1)
+            index[in_b ? REDUCTION : ROWS][count[in_b ? REDUCTION : ROWS]++] = x;
     }
-    for (uint32_t i = 0; i < search->products; i++) {
-        const tn_searched_product *p = &search->product[i];
-        uint64_t edge[GROUPS];
-        for (int g = 0; g < GROUPS; g++) edge[g] = longest(search, &p->group[g]);
-        for (int side = 0; side < SIDES; side++) {
-            uint64_t elements = 1;
-            for (int direction = 0; direction < 2; direction++)
-                if (tn_block_cut(p, side, direction, NULL) == NULL)
-                    elements *= edge[tn_cut_directions[side][direction]];
-            widen(search, p->tensor[side], elements);
-        }
+    for (uint32_t i = 0; i < b->indices.count; i++) {
+        const uint32_t x = b->indices.index[i];
+        if (!contains(a, x) && size[x] > 1) index[COLUMNS][count[COLUMNS]++] = x;
     }
+    return batch;
+}
+
+/* Whether the operand's blocks take one row of a group, however it is cut. */
+static bool takes_rows(tn_array_pass pass, int side, int group) {
+    return (pass == TN_PASS_FORWARD && side == RIGHT && group == REDUCTION) ||
+           (pass == TN_PASS_SIDEWAYS && side == RIGHT && group == COLUMNS) ||
+           (pass == TN_PASS_RESTS && side == RESULT && group == ROWS);
+}
+
+/* What its blocks are of every cut. */
+static tn_status read_operand(tn_searched_product *product, int side, const uint64_t *size,
+                              const cut_list *list, tn_arena *arena, tn_error *error) {
+    static const tn_group_cut rows[TN_CUTS_MOST] = {{.blocks = 1}, {.blocks = 1}, {.blocks = 1},
+                                                    {.blocks = 1}, {.blocks = 1}, {.blocks = 1},
+                                                    {.blocks = 1}, {.blocks = 1}};
+    tn_searched_operand *operand = &product->operand[side];
+    tn_cut_index found[2 * TN_CUTS_MOST * TN_ISSUE_CUTS], *index;
+    for (int k = 0; k < 2; k++) {
+        const int group = tn_cut_directions[side][k];
+        operand->block[k] = takes_rows(product->pass, side, group) ? rows : product->group[group].cut;
+        if (operand->block[k] == rows) continue;
+        operand->block_log += longest_log(size, &list[group]);
+        operand->indices += list_cut_indices(size, &list[group], found + operand->indices);
+    }
+    TN_TRY(TN_NEW(arena, operand->indices, &index, error));
+    memcpy(index, found, operand->indices * sizeof *index);
+    operand->index = index;
     return TN_OK;
 }
 
-tn_status tn_layout_search_room(tn_layout_search *layout_search, tn_arena *arena, tn_error *error) {
-    size_t logs = (size_t)layout_search->tensors * layout_search->indices;
-    TN_TRY(TN_NEW(arena, layout_search->tensors, &layout_search->tensor, error));
-    TN_TRY(TN_NEW(arena, layout_search->products, &layout_search->product, error));
-    TN_TRY(TN_NEW(arena, logs, &layout_search->log, error));
-    TN_TRY(TN_NEW(arena, logs, &layout_search->turn, error));
-    return TN_NEW(arena, logs, &layout_search->skew, error);
+tn_status tn_searched_product_read(const tn_program *program, const uint64_t *size,
+                                   const tn_kernel_edges *edges, const tn_program_step *step, tn_arena *arena,
+                                   tn_searched_product *product, tn_error *error) {
+    uint32_t index[GROUPS][TN_LAYOUT_AXES], count[GROUPS] = {0};
+    cut_list list[GROUPS];
+    uint64_t edge[GROUPS];
+    *product = (tn_searched_product){
+        .operand = {{.tensor = step->a}, {.tensor = step->b}, {.tensor = step->out}},
+        .batch = list_groups(program, size, step, index, count),
+        .pass = edges->systolic ? tn_array_pass_of(step->phase) : TN_PASS_OF_LANES,
+        .cells = {edges->rows, edges->columns},
+    };
+    tn_array_edges(edges->rows, edges->columns, product->pass, edge);
+    if (product->pass == TN_PASS_OF_LANES) edge[REDUCTION] = edges->reduction;
+    for (int g = 0; g < GROUPS; g++) {
+        tn_group_cut *cut;
+        list_cuts(size, index[g], count[g], edge[g], &list[g]);
+        TN_TRY(TN_NEW(arena, list[g].count, &cut, error));
+        memcpy(cut, list[g].cut, list[g].count * sizeof *cut);
+        product->group[g] = (tn_cut_choice){list[g].count, cut};
+    }
+    for (int side = 0; side < SIDES; side++) TN_TRY(read_operand(product, side, size, list, arena, error));
+    return TN_OK;
 }
 
-tn_status tn_layout_search_read(tn_layout_search *layout_search, const tn_layout_demand *demand,
-                                tn_arena *arena, tn_error *error) {
-    TN_TRY(tn_layout_search_room(layout_search, arena, error));
-    for (uint32_t t = 0; t < layout_search->tensors; t++)
-        TN_TRY(read_tensor(layout_search, t, demand, error));
-    for (uint32_t i = 0; i < layout_search->products; i++) read_product(layout_search, i);
-    return list_uses(layout_search, arena, error);
+tn_status tn_layout_problem_read(const tn_program *program, const tn_kernel_edges *edges, tn_arena *arena,
+                                 tn_layout_problem *problem, tn_error *error) {
+    tn_searched_tensor *tensor;
+    tn_searched_product *product;
+    uint8_t *log;
+    TN_TRY(TN_NEW(arena, program->indices, &log, error));
+    for (uint32_t i = 0; i < program->indices; i++) log[i] = (uint8_t)tn_log_above(program->index_size[i]);
+    TN_TRY(TN_NEW(arena, program->tensors, &tensor, error));
+    TN_TRY(TN_NEW(arena, program->steps, &product, error));
+    for (uint32_t t = 0; t < program->tensors; t++) TN_TRY(read_tensor(program, t, arena, &tensor[t], error));
+    for (uint32_t i = 0; i < program->steps; i++)
+        TN_TRY(tn_searched_product_read(program, program->index_size, edges, &program->step[i], arena,
+                                        &product[i], error));
+    *problem = (tn_layout_problem){program, program->index_size, log, *edges, tensor, product};
+    return TN_OK;
 }

@@ -1,94 +1,24 @@
-/* The search for layouts of a program (layout/tensor_layout.h) as a problem: its tensors, its products, and how each product may
- * be cut.
+/* The products of a program on a kernel of given edges, as a search for layouts has them (layout/layouts.h): which axes its
+ * tensors have, and how each product may be cut. All of it follows from program, sizes and edges, whatever banks and demands
+ * there are, so that it is read once, and searches and bounds share it.
  */
 #ifndef TN_LAYOUT_LAYOUT_PROBLEM_H
 #define TN_LAYOUT_LAYOUT_PROBLEM_H
 
 #include "base/memory.h"
 #include "kernel/issue.h"
+#include "layout/layout_demand.h"
 #include "program/program.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a design asks of layouts (layout/tensor_layout.h): a kernel's edges, how its memories give words, and of each tensor
- * how long its memory's rows are and in which words it lies where others want it, too.
- */
-
-enum {
-    TN_LAYOUT_AXES = 64,
-    TN_LAYOUT_BANKS_LOG_MOST = 10,
-    TN_LAYOUT_BANKS_MOST = 1 << TN_LAYOUT_BANKS_LOG_MOST
-};
-
-/* Banks of all tensors' memories; auto: of each tensor the first of them under which all its blocks take one
- * cycle, if that helps. */
-typedef enum tn_banking {
-    TN_BANKING_WORD, /* one wide word */
-    TN_BANKING_ROWS,
-    TN_BANKING_SKEW,
-    TN_BANKING_AUTO
-} tn_banking;
-extern const char *const tn_banking_names[]; /* "word", "rows", "skew", "auto"; ended by NULL */
+enum { TN_LAYOUT_AXES = 64 };
 
 typedef struct tn_kernel_edges {
     uint64_t rows, columns, reduction; /* R, C, P */
     uint64_t systolic; /* 1: an array of R x C cells, whose blocks are those of a product's pass */
 } tn_kernel_edges;
-
-/* How a tensor's memory gives its words. OPEN: not decided yet, so nothing is in its way. */
-typedef enum tn_bank_kind {
-    TN_BANKS_OPEN,
-    TN_BANKS_ONE_WORD,
-    TN_BANKS_ROWS,
-    TN_BANKS_FULL_SKEW
-} tn_bank_kind;
-
-/* Banks of that kind; auto: those that it begins with. */
-tn_bank_kind tn_banking_kind(tn_banking banking);
-
-/* What a design asks of a tensor's layout; all zeros: nothing. */
-typedef struct tn_layout_demand {
-    uint8_t row_log;   /* its memory's rows have 2^this elements */
-    bool has_row;      /* else the widest block that a use asks for, or another tensor's */
-    bool is_updated;   /* a core's gradient: it lies as the core does, so that the update goes word by word */
-    bool is_looked_up; /* X is a look-up's first core, and its gradient dX likewise */
-    bool is_shared;    /* other layers want it, too: its words are 2^token_log values of the first index by
-                          2^feature_log elements of the last ones, these in C order */
-    bool is_one_token; /* of those words only the elements of one value of the first index */
-    uint8_t token_log, feature_log;
-    uint8_t turn_log; /* of what is shared in rows of banks: tn_shared_words.turn_log */
-} tn_layout_demand;
-
-/* What is made least: the cycles of products, tiles waiting to be written included; or first the cycles of issues, as if
- * results were written from a buffer while the next ones are computed. */
-typedef enum tn_layout_goal { TN_LEAST_CYCLES, TN_LEAST_ISSUES } tn_layout_goal;
-extern const char *const tn_layout_goal_names[]; /* "cycles", "issues"; ended by NULL */
-
-/* How what several layers share lies: of one wide word whole boxes of tokens x features; in banks rows of features,
- * rotated from token to token; each element in a bank of its own, features 2^token_log banks apart. */
-typedef struct tn_shared_words {
-    uint8_t token_log, feature_log, bank_log; /* of a word's edges, of the banks */
-    /* Words that share a row of the memory: 2^this next ones along the features, of as many tokens as there are banks
-     * left. Set by tn_layout_share_rows. */
-    uint8_t divide_log;
-    uint8_t turn_log; /* after 2^this words along the features they lie one bank further; 0: never */
-    uint64_t apart;   /* banks from a word to the next along the features */
-} tn_shared_words;
-/* Of an axis of the features whose neighbours lie `stride` words apart: in which bank, from that of its first word, word
- * number c of `count` lies: *skew c, and, where *turn is not 0, one further after each *turn words. */
-void tn_shared_axis(const tn_shared_words *words, uint64_t stride, uint64_t count, uint64_t *skew,
-                    uint64_t *turn);
-tn_shared_words tn_layout_shared(const tn_layout_demand *demand, tn_bank_kind kind, bool has_tokens);
-/* Which words of tokens x features share rows: those of the fewest rows, so that in every folding of the features each
- * axis tells its part of the row. 2^box_log consecutive features are a box in all of them. Returns the rows. */
-uint64_t tn_layout_share_rows(tn_shared_words *words, uint64_t tokens, uint64_t features, uint32_t box_log);
-
-/* Whether 2^log consecutive elements in C order, from a multiple of it, are always a box of the last axes. */
-bool tn_layout_is_box(const uint64_t *size, uint32_t axes, uint32_t log);
-
-/* The least power of two that is not below `value`, of 1 to 2^63, and its logarithm. */
-uint32_t tn_log_above(uint64_t value);
 
 enum { TN_CUT_ROWS, TN_CUT_COLUMNS, TN_CUT_REDUCTION, TN_CUT_GROUPS };
 enum { TN_OF_LEFT, TN_OF_RIGHT, TN_OF_RESULT, TN_OF_ALL };
@@ -101,66 +31,70 @@ typedef struct tn_group_cut {
     uint64_t blocks; /* that the group is cut into */
 } tn_group_cut;
 
-/* Ways to cut a group, and the one that is taken. */
+/* Ways to cut a group, at most TN_CUTS_MOST: those of the fewest blocks first. */
 typedef struct tn_cut_choice {
-    uint32_t count, taken;
-    tn_group_cut cut[TN_CUTS_MOST];
+    uint32_t count;
+    const tn_group_cut *cut;
 } tn_cut_choice;
 
+/* An index that some cut goes along: words of 2^whole_log values hold every block along it whole, and so do wider ones. */
+typedef struct tn_cut_index {
+    uint32_t index, whole_log;
+} tn_cut_index;
+
+/* A product's operand, or its result. */
+typedef struct tn_searched_operand {
+    uint32_t tensor;
+    uint32_t block_log; /* of the largest block that the product may ask for */
+    /* Cuts of the first and second of its groups as its blocks take them: of weights, and of sums that rested, a systolic
+     * array takes one row after the other, however the group is cut. */
+    const tn_group_cut *block[2];
+    uint32_t indices;
+    const tn_cut_index *index; /* [indices]: that some cut of its blocks goes along */
+} tn_searched_operand;
+
 typedef struct tn_searched_product {
-    uint32_t tensor[TN_OF_ALL]; /* those that stand for the operands */
-    uint64_t batch, cost;
+    tn_searched_operand operand[TN_OF_ALL];
+    uint64_t batch;
     tn_array_pass pass;
-    uint64_t edge[TN_CUT_GROUPS]; /* of its blocks */
-    uint64_t cells[2];            /* rows and columns of the array */
-    uint64_t least;               /* that it may cost: every access one cycle */
+    uint64_t cells[2]; /* rows and columns of the array */
     tn_cut_choice group[TN_CUT_GROUPS];
-    /* Cycles of a block of each operand, by the cuts of the two groups that it is cut along. */
-    uint32_t access[TN_OF_ALL][TN_CUTS_MOST][TN_CUTS_MOST];
 } tn_searched_product;
 
 typedef struct tn_searched_tensor {
-    uint32_t axes, axis[TN_LAYOUT_AXES];
-    uint32_t stands_for; /* itself, or the core whose gradient it is: that one's layout is its own */
-    uint32_t least_log,
-        row_log; /* of the largest block that a use may ask for; of the memory's row as it is */
-    tn_layout_demand demand;
-    tn_bank_kind kind;
-    uint32_t bank_log;
-    bool is_stale;       /* a neighbour in a product was laid anew */
-    uint32_t uses, *use; /* products, each once */
-    uint64_t least;      /* that they may cost together */
+    uint32_t axes;
+    const uint32_t *axis; /* [axes]: indices of more than one value */
+    uint32_t room_log;    /* of the largest word that it fills */
+    /* The core whose gradient it is, of the gradient of X (is_first) X; else itself. */
+    uint32_t gradient_of;
+    bool is_first;
 } tn_searched_tensor;
 
-typedef struct tn_layout_search {
+typedef struct tn_layout_problem {
     const tn_program *program;
+    const uint64_t *size;    /* [program->indices] */
+    const uint8_t *size_log; /* [program->indices]: of the least power of two that covers it */
     tn_kernel_edges edges;
-    uint32_t indices, tensors, products;
-    const uint64_t *size; /* [indices] */
-    tn_searched_tensor *tensor;
-    tn_searched_product *product;
-    uint8_t *log;   /* [tensors * indices]: of the word's edge along the index */
-    uint64_t *skew; /* [tensors * indices] */
-    uint64_t *turn; /* the same; 0: none (tn_shared_axis) */
-    tn_bank_kind wanted;
-    uint32_t widest_log;   /* of any tensor's block: no word is wider */
-    uint64_t issue_weight; /* how often an issue's cycle counts for each that a tile waits to be written */
-} tn_layout_search;
+    const tn_searched_tensor *tensor;   /* [program->tensors] */
+    const tn_searched_product *product; /* [program->steps] */
+} tn_layout_problem;
 
-/* Of search->program on a kernel of search->edge; demand: NULL, or one for each tensor. Everything lives in `arena`. */
-tn_status tn_layout_search_read(tn_layout_search *search, const tn_layout_demand *demand, tn_arena *arena,
-                                tn_error *error);
-/* Room for another search of the same sizes. */
-tn_status tn_layout_search_room(tn_layout_search *search, tn_arena *arena, tn_error *error);
+/* TN_LIMIT where a tensor has more axes than TN_LAYOUT_AXES. What is read lives in `arena`. */
+tn_status tn_layout_problem_read(const tn_program *program, const tn_kernel_edges *edges, tn_arena *arena,
+                                 tn_layout_problem *problem, tn_error *error);
+/* One product alone, with indices of other sizes than the program's; *product lives in `arena`. */
+tn_status tn_searched_product_read(const tn_program *program, const uint64_t *size,
+                                   const tn_kernel_edges *edges, const tn_program_step *step, tn_arena *arena,
+                                   tn_searched_product *product, tn_error *error);
+
+/* The tensor that it lies as under its demand: the core whose update goes through both word by word, or itself. */
+uint32_t tn_searched_stands_for(const tn_layout_problem *problem, uint32_t tensor,
+                                const tn_layout_demand *demand);
+
+/* Whether other layers want the tensor, too, in words that its demand says. */
+bool tn_searched_is_shared(const tn_layout_problem *problem, uint32_t tensor, const tn_layout_demand *demand);
 
 /* The two groups that an operand's blocks are cut along, as kernel/issue.h orders them. */
 extern const int tn_cut_directions[TN_OF_ALL][2];
-/* `cut`, of the first (0) or second (1) of them, as the operand's blocks take it: of weights, and of sums that rested, a
- * systolic array takes one row after the other. */
-const tn_group_cut *tn_block_cut(const tn_searched_product *p, int side, int direction,
-                                 const tn_group_cut *cut);
-
-/* The product's cuts as taken. */
-void tn_layout_search_cuts(const tn_searched_product *product, const tn_group_cut **cut);
 
 #endif

@@ -400,7 +400,7 @@ tn_status tn_laid_partial_cycles(const tn_laid_step *laid_step, const tn_laid *l
 /* Elements of a row that the tensor has: a memory's row may be longer. */
 static uint64_t row_of_tensor(const tn_tensor_layout *tensor) {
     uint64_t elements = tensor->banks;
-    for (uint32_t k = 0; k < tensor->axes; k++) elements *= tensor->edge[k];
+    for (uint32_t k = 0; k < tensor->axes; k++) elements *= tensor->axis[k].edge;
     return elements;
 }
 
@@ -491,19 +491,20 @@ static void find_depths(layer_out *layout) {
 }
 
 /* Parts lie as the wholes do, as far as they go. */
-static void find_part_depths(layer_out *state) {
+static tn_status find_part_depths(layer_out *state) {
     for (uint32_t a = 0; a < state->step->arrays; a++) {
         const tn_laid_part *part = &state->arrays->part[a];
         tn_tensor_layout layout;
         if (!part->partial || state->map->memory_of[a] == NONE) continue;
         tn_row *memory = &state->laid->memory[state->map->memory_of[a]];
-        tn_partial_layout(&state->laid->layer[part->layer]->tensor[part->partial->tensor], part->partial,
-                          &layout);
+        TN_TRY(tn_partial_layout(&state->laid->layer[part->layer]->tensor[part->partial->tensor],
+                                 part->partial, state->arena, &layout, state->error));
         /* no less deep than its elements need, as the bound has it (price/price.h) */
         state->laid->depth[a] = tn_greatest(layout.depth * part->times,
                                             tn_ceil_div(state->step->array[a].elements, row_of(state, a)));
         memory->banks = tn_greatest(memory->banks, layout.banks);
     }
+    return TN_OK;
 }
 
 /* Slots of a memory lie one behind the other, each as deep as the deepest of its arrays. */
@@ -570,7 +571,7 @@ static tn_status lay_all(layer_out *layout) {
     TN_TRY(begin_laid(layout));
     TN_TRY(lay_layers(layout));
     find_depths(layout);
-    find_part_depths(layout);
+    TN_TRY(find_part_depths(layout));
     return fill_memories(layout);
 }
 

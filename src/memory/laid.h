@@ -1,4 +1,4 @@
-/* Where every element of a step's arrays lies under a build: the layouts of all layers together (layout/tensor_layout.h),
+/* Where every element of a step's arrays lies under a build: the layouts of all layers together (layout/layouts.h),
  * and the rows and depth that each memory of the map then has.
  *
  * A memory gives rows of 2^k elements, the widest block that a use of any of its arrays asks for, in as many banks as
@@ -15,7 +15,7 @@
  * and every issue in one cycle, are a lower bound of all of it (TN_LAID_BOUND): a wide word takes no more blocks than
  * its banks do, and no blocks get fewer with depth (geometry hls). A closer one (TN_LAID_CLOSELY) knows what needs no
  * search: matrices lie in their words, and a product of a program takes what its best cut takes where nothing else is in
- * its way (layout/tensor_layout.h).
+ * its way (layout/product_layout.h).
  *
  * TN_LAID_ALONE is like the latter for a layer whose neighbours are not known. What it shares with them lies in
  * rows of 2^r elements, where r is at most that of the widest block of the build, in words of 2^f columns and 2^(r - f) rows.
@@ -29,7 +29,7 @@
 
 #include "device/build.h"
 #include "layout/layer_layout.h"
-#include "layout/layout_search.h"
+#include "layout/least_rows.h"
 #include "memory/laid_arrays.h"
 #include "memory/laid_kinds.h"
 #include "memory/place_table.h"

@@ -1,6 +1,6 @@
 #include "memory/laid_arrays.h"
 
-#include "layout/layout_problem.h"
+#include "layout/layout_demand.h"
 #include "model/attention.h"
 #include "model/operation.h"
 

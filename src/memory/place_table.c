@@ -3,8 +3,8 @@
 #include "base/checked.h"
 #include "base/digest.h"
 #include "device/build.h"
-#include "layout/layout_problem.h"
-#include "layout/layout_search.h"
+#include "layout/layout_demand.h"
+#include "layout/least_rows.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "kernel/array_kernel.h"
 #include "kernel/vector.h"
-#include "layout/layout_search.h"
+#include "layout/fullest_bank.h"
 #include "price/workload_data.h"
 
 #include <string.h>
@@ -93,28 +93,25 @@ static tn_status add_clear(laid_operation *timing) {
 
 /* A matrix under the indices of a program's output: words of features are split over their axes, the last first. */
 static void layout_under(const laid_operation *timing, uint32_t array, const tn_program *program,
-                         const tn_indices *y, tn_tensor_layout *layout) {
+                         const tn_indices *y, tn_layout_axis *axis, tn_tensor_layout *layout) {
     const tn_shared_words *words = &timing->plan->laid->words[array].shared;
     const uint64_t one = 1, banks = one << words->bank_log;
     uint64_t stride = 1;
     uint32_t features = words->feature_log;
-    *layout = (tn_tensor_layout){.banks = banks, .axes = y->count};
+    *layout = (tn_tensor_layout){.banks = banks, .axes = y->count, .axis = axis};
     for (uint32_t k = y->count; k-- > 0;) {
         const uint64_t size = program->index_size[y->index[k]];
         uint32_t log = k == 0 ? words->token_log : (uint32_t)tn_least(tn_log_above(size), features);
-        layout->index[k] = y->index[k];
-        layout->size[k] = size;
-        layout->edge[k] = one << log;
-        layout->skew[k] = 1 % banks;
+        axis[k] = (tn_layout_axis){.index = y->index[k], .size = size, .edge = one << log, .skew = 1 % banks};
         if (k == 0) break;
         const uint64_t count = ((size - 1) >> log) + 1;
-        tn_shared_axis(words, stride, count, &layout->skew[k], &layout->turn[k]);
+        tn_shared_axis(words, stride, count, &axis[k].skew, &axis[k].turn);
         features -= log;
         stride *= count;
     }
-    if (timing->workload->step->array[array].elements * layout->size[0] ==
+    if (timing->workload->step->array[array].elements * axis[0].size ==
         program->tensor[timing->operation->program_step->out].elements)
-        layout->index[0] = NONE; /* a bias, the same for every token */
+        axis[0].index = NONE; /* a bias, the same for every token */
 }
 
 /* The product's issues with what is read or written beside the result, block by block of it. */
@@ -130,9 +127,10 @@ static tn_issued_product with_beside(const laid_operation *timing, const tn_prog
         uint32_t array = read ? timing->operation->reads[TN_PRODUCT_OPERANDS + i]
                               : timing->operation->writes[1 + i - reads];
         uint64_t *phases = read ? issued.extra : issued.result;
+        tn_layout_axis axis[TN_LAYOUT_AXES];
         tn_tensor_layout layout;
         if (!timing->plan->laid->words[array].is_matrix) continue; /* off chip */
-        layout_under(timing, array, program, y, &layout);
+        layout_under(timing, array, program, y, axis, &layout);
         for (int kind = 0; kind < TN_BLOCK_KINDS; kind++)
             phases[kind] = tn_greatest(phases[kind], tn_tensor_layout_phases(&layout, group, kind));
     }

@@ -7,7 +7,7 @@
  *   vector kernels       passes of V columns of a row, each block as many cycles as its fullest bank has words of it;
  *                        look-ups and scatters row by row
  *   updates              word by word, padding included
- *   parts of gradients   products over the part of an index (layout/tensor_layout.h), copies and updates row by row of
+ *   parts of gradients   products over the part of an index (layout/product_layout.h), copies and updates row by row of
  *                        what holds the part; for a bound ideally
  */
 #ifndef TN_PRICE_LAID_CYCLES_H

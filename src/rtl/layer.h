@@ -8,7 +8,7 @@
 #define TN_RTL_LAYER_H
 
 #include "base/memory.h"
-#include "layout/tensor_layout.h"
+#include "layout/layouts.h"
 #include "program/program.h"
 #include "rtl/design.h"
 

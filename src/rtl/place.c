@@ -25,11 +25,12 @@ tn_status tn_rtl_tensor_layout(const tn_program *program, const tn_program_tenso
         layout->word[k] = layout->divide[k] = 1;
         layout->skew[0][k] = 0;
         for (uint32_t i = 0; i < found->axes; i++) {
-            if (found->index[i] != index) continue;
-            layout->word[k] = found->edge[i];
-            layout->skew[0][k] = found->skew[i];
-            layout->divide[k] = found->divide[i];
-            layout->turn[k] = found->turn[i];
+            const tn_layout_axis *axis = &found->axis[i];
+            if (axis->index != index) continue;
+            layout->word[k] = axis->edge;
+            layout->skew[0][k] = axis->skew;
+            layout->divide[k] = axis->divide;
+            layout->turn[k] = axis->turn;
         }
     }
     return TN_OK;

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "design/handover.h"
-#include "layout/tensor_layout.h"
+#include "layout/layouts.h"
 #include "program/program.h"
 #include "rtl/design.h"
 

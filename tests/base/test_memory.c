@@ -69,15 +69,13 @@ static void only_the_asked_for_request_fails(void **state) {
 }
 
 /* Blocks of many sizes keep what is written to them, are zeroed and aligned, before and after a reset. */
-static void arena_blocks(void **state) {
-    (void)state;
+static void check_blocks(tn_arena *arena) {
     enum { BLOCKS = 300 };
-    tn_arena arena = {0};
     tn_error error;
     for (int round = 0; round < 3; round++) {
         unsigned char *block[BLOCKS];
         for (size_t i = 0; i < BLOCKS; i++) {
-            assert_int_equal(tn_arena_alloc(&arena, i * 7 % 900 + 1, i % 5 + 1, &block[i], &error), TN_OK);
+            assert_int_equal(tn_arena_alloc(arena, i * 7 % 900 + 1, i % 5 + 1, &block[i], &error), TN_OK);
             assert_int_equal((uintptr_t)block[i] % _Alignof(max_align_t), 0);
             size_t length = (i * 7 % 900 + 1) * (i % 5 + 1);
             for (size_t k = 0; k < length; k++) assert_int_equal(block[i][k], 0);
@@ -87,12 +85,35 @@ static void arena_blocks(void **state) {
             assert_int_equal(block[i][0], i % 255 + 1);
             assert_int_equal(block[i][(i * 7 % 900 + 1) * (i % 5 + 1) - 1], i % 255 + 1);
         }
-        tn_arena_reset(&arena);
+        tn_arena_reset(arena);
     }
     void *huge;
-    assert_int_equal(tn_arena_alloc(&arena, SIZE_MAX / 2, 3, &huge, &error), TN_MEMORY);
-    assert_int_equal(tn_arena_alloc(&arena, SIZE_MAX - 4, 1, &huge, &error), TN_MEMORY);
+    assert_int_equal(tn_arena_alloc(arena, SIZE_MAX / 2, 3, &huge, &error), TN_MEMORY);
+    assert_int_equal(tn_arena_alloc(arena, SIZE_MAX - 4, 1, &huge, &error), TN_MEMORY);
+}
+
+static void arena_blocks(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    check_blocks(&arena);
     tn_arena_free(&arena);
+    tn_arena_free(&arena);
+}
+
+/* What is in an arena stays as it is while another one within it is filled and reset, which asks for its chunks once. */
+static void arena_within_another(void **state) {
+    (void)state;
+    tn_arena arena = {0}, within = {.parent = &arena};
+    const char *text, *behind;
+    assert_int_equal(tn_arena_format(&arena, &text, NULL, "%s-%d", "core", 12), TN_OK);
+    check_blocks(&within);
+    assert_int_equal(tn_arena_format(&arena, &behind, NULL, "%s", "behind"), TN_OK);
+    tn_memory_fail_at(0);
+    check_blocks(&within);
+    assert_int_equal(tn_memory_requests(), 0);
+    assert_string_equal(text, "core-12");
+    assert_string_equal(behind, "behind");
+    tn_arena_free(&within);
     tn_arena_free(&arena);
 }
 
@@ -145,6 +166,7 @@ int main(void) {
                                        cmocka_unit_test(growth),
                                        cmocka_unit_test(only_the_asked_for_request_fails),
                                        cmocka_unit_test(arena_blocks),
+                                       cmocka_unit_test(arena_within_another),
                                        cmocka_unit_test(arena_texts),
                                        cmocka_unit_test(buffers)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* Layouts of a layer's tensors: the ATIS layer's 18 products against figures of an independent search, and every
  * access played element by element. */
-#include "layout/tensor_layout.h"
+#include "layout/layouts.h"
 
 #include "base/memory.h"
 #include "device/block.h"
@@ -30,10 +30,20 @@ static tn_program program_of(const char *spec, tn_flow_name flow) {
     return program;
 }
 
+static tn_status find_in(tn_arena *own, const tn_program *program, const tn_kernel_edges *edges,
+                         tn_banking banking, tn_layout_goal goal, const tn_layout_demand *demand,
+                         tn_layouts *layouts) {
+    tn_layout_problem problem;
+    tn_layout_room room;
+    TN_TRY(tn_layout_problem_read(program, edges, own, &problem, NULL));
+    TN_TRY(tn_layout_room_begin(&room, own, NULL));
+    return tn_layouts_find(&problem, banking, goal, demand, &room, own, layouts, NULL);
+}
+
 static tn_layouts find(const tn_program *program, const tn_kernel_edges *edges, tn_banking banking,
                        tn_layout_goal goal, const tn_layout_demand *demand) {
     tn_layouts layouts;
-    assert_int_equal(tn_layouts_find(program, edges, banking, goal, demand, &arena, &layouts, NULL), TN_OK);
+    assert_int_equal(find_in(&arena, program, edges, banking, goal, demand, &layouts), TN_OK);
     return layouts;
 }
 
@@ -105,21 +115,21 @@ static void play_tensor(const tn_tensor_layout *layout, const tn_product_layout 
                         const uint64_t *phases) {
     enum { SEEN_MOST = 4096 };
     uint64_t block[TN_LAYOUT_AXES], first[TN_LAYOUT_AXES] = {0}, most[TN_BLOCK_KINDS] = {0};
-    for (uint32_t i = 0; i < layout->axes; i++) block[i] = edge_along(p, layout->index[i]);
+    for (uint32_t i = 0; i < layout->axes; i++) block[i] = edge_along(p, layout->axis[i].index);
     for (;;) {
         uint64_t x[TN_LAYOUT_AXES], seen[SEEN_MOST], in_bank[TN_LAYOUT_BANKS_MOST] = {0}, count = 0,
                                                      cycles = 0;
         int kind = 0;
         memcpy(x, first, sizeof x);
         for (uint32_t i = 0; i < layout->axes; i++)
-            if (block[i] > 1 && first[i] + block[i] > layout->size[i])
-                kind |= 1 << kind_bit(p, groups, layout->index[i]);
+            if (block[i] > 1 && first[i] + block[i] > layout->axis[i].size)
+                kind |= 1 << kind_bit(p, groups, layout->axis[i].index);
         for (;;) {
             uint64_t word = 0, bank = 0, index = 0;
             for (uint32_t i = 0; i < layout->axes; i++) {
-                uint64_t c = x[i] / layout->edge[i];
-                word = word * (layout->size[i] + 1) + c;
-                bank += c * layout->skew[i] + (layout->turn[i] ? c / layout->turn[i] : 0);
+                uint64_t c = x[i] / layout->axis[i].edge;
+                word = word * (layout->axis[i].size + 1) + c;
+                bank += c * layout->axis[i].skew + (layout->axis[i].turn ? c / layout->axis[i].turn : 0);
             }
             while (index < count && seen[index] != word) index++;
             if (index == count) {
@@ -130,7 +140,7 @@ static void play_tensor(const tn_tensor_layout *layout, const tn_product_layout 
             }
             uint32_t axis = layout->axes;
             while (axis-- > 0) {
-                if (++x[axis] < first[axis] + block[axis] && x[axis] < layout->size[axis]) break;
+                if (++x[axis] < first[axis] + block[axis] && x[axis] < layout->axis[axis].size) break;
                 x[axis] = first[axis];
             }
             if (axis == UINT32_MAX) break;
@@ -139,7 +149,7 @@ static void play_tensor(const tn_tensor_layout *layout, const tn_product_layout 
         uint32_t axis = layout->axes;
         while (axis-- > 0) {
             first[axis] += block[axis];
-            if (first[axis] < layout->size[axis]) break;
+            if (first[axis] < layout->axis[axis].size) break;
             first[axis] = 0;
         }
         if (axis == UINT32_MAX) break;
@@ -147,7 +157,8 @@ static void play_tensor(const tn_tensor_layout *layout, const tn_product_layout 
     bool whole_words =
         true; /* else words lie across blocks, and a kind is as slow as any of its edges may be */
     for (uint32_t i = 0; i < layout->axes; i++)
-        whole_words = whole_words && (layout->edge[i] % block[i] == 0 || block[i] % layout->edge[i] == 0);
+        whole_words =
+            whole_words && (layout->axis[i].edge % block[i] == 0 || block[i] % layout->axis[i].edge == 0);
     for (int kind = 0; kind < TN_BLOCK_KINDS; kind++) {
         assert_true(most[kind] <= phases[kind]);
         if (most[kind] > 0 && whole_words) assert_int_equal(most[kind], phases[kind]);
@@ -158,11 +169,11 @@ static void play_tensor(const tn_tensor_layout *layout, const tn_product_layout 
 static void play_places(const tn_tensor_layout *layout) {
     uint64_t x[TN_LAYOUT_AXES] = {0}, stride[TN_LAYOUT_AXES], words[TN_LAYOUT_AXES], depth = 1, elements = 1;
     for (uint32_t k = layout->axes; k-- > 0;) {
-        uint64_t along = over(layout->size[k], layout->edge[k]);
+        uint64_t along = over(layout->axis[k].size, layout->axis[k].edge);
         words[k] = along;
         stride[k] = depth;
-        elements *= layout->size[k];
-        depth *= over(along, layout->divide[k]);
+        elements *= layout->axis[k].size;
+        depth *= over(along, layout->axis[k].divide);
     }
     assert_int_equal(depth, layout->depth);
     uint64_t places = depth * layout->banks, *held = calloc(places, sizeof *held);
@@ -170,16 +181,16 @@ static void play_places(const tn_tensor_layout *layout) {
     for (uint64_t e = 0; e < elements; e++) {
         uint64_t word = 1, bank = 0, row = 0;
         for (uint32_t k = 0; k < layout->axes; k++) {
-            uint64_t c = x[k] / layout->edge[k];
+            uint64_t c = x[k] / layout->axis[k].edge;
             word = word * (words[k] + 1) + c;
-            bank += c * layout->skew[k] + (layout->turn[k] ? c / layout->turn[k] : 0);
-            row += c / layout->divide[k] * stride[k];
+            bank += c * layout->axis[k].skew + (layout->axis[k].turn ? c / layout->axis[k].turn : 0);
+            row += c / layout->axis[k].divide * stride[k];
         }
         uint64_t *place = &held[bank % layout->banks * depth + row];
         assert_true(row < depth && (*place == 0 || *place == word));
         *place = word;
         for (uint32_t k = layout->axes; k-- > 0;) {
-            if (++x[k] < layout->size[k]) break;
+            if (++x[k] < layout->axis[k].size) break;
             x[k] = 0;
         }
     }
@@ -278,7 +289,8 @@ static void turned_banks_played(void **state) {
                                                 demands_of(&program, row_log, &turns));
                     check_played(&program, &got);
                     for (uint32_t t = 0; t < got.tensors; t++)
-                        for (uint32_t k = 0; k < got.tensor[t].axes; k++) turned += got.tensor[t].turn[k] > 0;
+                        for (uint32_t k = 0; k < got.tensor[t].axes; k++)
+                            turned += got.tensor[t].axis[k].turn > 0;
                     faster += got.cycles < plain.cycles;
                 }
     }
@@ -330,8 +342,7 @@ static void every_request_fails(void **state) {
         tn_arena own = {0};
         tn_layouts layouts;
         tn_memory_fail_at(index);
-        tn_status status =
-            tn_layouts_find(&program, &edges, TN_BANKING_AUTO, TN_LEAST_CYCLES, NULL, &own, &layouts, NULL);
+        tn_status status = find_in(&own, &program, &edges, TN_BANKING_AUTO, TN_LEAST_CYCLES, NULL, &layouts);
         tn_memory_fail_at(0);
         tn_arena_free(&own);
         if (status == TN_OK) return;

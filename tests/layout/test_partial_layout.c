@@ -1,6 +1,6 @@
 /* Products of a part of a gradient: every cut of the kernel over the part, played issue by issue and element by element on
  * the layouts that the whole layer has. */
-#include "layout/tensor_layout.h"
+#include "layout/layouts.h"
 
 #include "price/bound.h"
 #include "support/models.h"
@@ -80,9 +80,9 @@ static uint64_t play_block(const product *p, uint32_t tensor, const uint64_t *so
     for (;;) {
         uint64_t word = 0, bank = 0, index = 0;
         for (uint32_t k = 0; k < layout->axes; k++) {
-            uint64_t c = x[layout->index[k]] / layout->edge[k];
+            uint64_t c = x[layout->axis[k].index] / layout->axis[k].edge;
             word = word * 64 + c;
-            bank += c * layout->skew[k];
+            bank += c * layout->axis[k].skew;
         }
         while (index < count && seen[index] != word) index++;
         if (index == count) {
@@ -93,7 +93,7 @@ static uint64_t play_block(const product *p, uint32_t tensor, const uint64_t *so
         }
         uint32_t axis = layout->axes;
         while (axis-- > 0) {
-            uint32_t i = layout->index[axis];
+            uint32_t i = layout->axis[axis].index;
             if (++x[i] < source[i] + edge[i] && x[i] < p->size[i]) break;
             x[i] = source[i];
         }
@@ -150,7 +150,9 @@ static void check(const product *p, const tn_partial *partial, const tn_matmul *
         tiles[i] = out;
     }
     for (int g = 0; g < 3; g++) count[g] = list_cuts(p, group[g], edge[g], cuts[g]);
-    assert_int_equal(tn_partial_product_cycles(p->program, p->layouts, partial, kernel, &got, NULL), TN_OK);
+    assert_int_equal(
+        tn_partial_product_cycles(p->program, p->layouts->tensor, partial, kernel, &arena, &got, NULL),
+        TN_OK);
     for (size_t r = 0; r < count[0]; r++)
         for (size_t c = 0; c < count[1]; c++)
             for (size_t t = 0; t < count[2]; t++) {
@@ -181,12 +183,16 @@ static void parts_take_what_their_best_cut_takes(void **state) {
                 const tn_program_options options = {.training = true};
                 tn_weight weight;
                 tn_program program;
+                tn_layout_problem problem;
+                tn_layout_room room;
                 tn_layouts layouts;
                 uint64_t tokens;
                 assert_int_equal(tn_spec_parse(specs[s], (tn_position){0}, &weight, &tokens, NULL), TN_OK);
                 assert_int_equal(tn_program_named(&weight, tokens, flow[s], &options, &arena, &program, NULL),
                                  TN_OK);
-                assert_int_equal(tn_layouts_find(&program, &edges, banking[b], TN_LEAST_CYCLES, NULL, &arena,
+                assert_int_equal(tn_layout_problem_read(&program, &edges, &arena, &problem, NULL), TN_OK);
+                assert_int_equal(tn_layout_room_begin(&room, &arena, NULL), TN_OK);
+                assert_int_equal(tn_layouts_find(&problem, banking[b], TN_LEAST_CYCLES, NULL, &room, &arena,
                                                  &layouts, NULL),
                                  TN_OK);
                 for (uint32_t i = 0; i < program.steps; i++) {
