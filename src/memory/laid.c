@@ -196,22 +196,27 @@ static tn_layout_demand demand_of(const layer_out *layout, uint32_t layer, uint3
     return demand;
 }
 
-/* Matrices lie in the same words for every operation; the depth follows. */
+/* Matrices lie in the same words for every operation, and those of a kind alike; the depth follows. */
 static void lay_matrices(layer_out *layout) {
     const tn_bank_kind kind = tn_banking_kind(banking_of(layout->build->split));
-    for (uint32_t a = 0; a < layout->step->arrays; a++) {
-        uint32_t memory = layout->map->memory_of[a];
-        uint64_t columns = layout->arrays->columns[a];
+    const tn_laid_kinds *kinds = layout->kinds;
+    for (uint32_t k = 0; k < kinds->arrays; k++) {
+        const uint32_t a = kinds->array[k], memory = layout->map->memory_of[a];
+        const uint64_t columns = layout->arrays->columns[a];
         if (memory == NONE || columns == 0) continue;
-        uint64_t rows = layout->arrays->rows[a];
+        const uint64_t rows = layout->arrays->rows[a], heads = layout->arrays->heads[a];
         const tn_layout_demand demand = demand_of_matrix(layout, a, layout->row_log[memory]);
         tn_laid_words *words = &layout->laid->words[a];
         *words = (tn_laid_words){.is_matrix = true, .shared = tn_layout_shared(&demand, kind, rows > 1)};
-        const uint64_t heads = layout->arrays->heads[a];
         tn_row *row = &layout->laid->memory[memory];
         row->banks = tn_greatest(row->banks, UINT64_C(1) << words->shared.bank_log);
         layout->laid->depth[a] = heads * tn_layout_share_rows(&words->shared, rows / heads, columns,
                                                               layout->arrays->feature_log[a]);
+    }
+    for (uint32_t a = 0; a < layout->step->arrays; a++) {
+        const uint32_t like = kinds->array[kinds->of_array[a]];
+        layout->laid->words[a] = layout->laid->words[like];
+        layout->laid->depth[a] = layout->laid->depth[like];
     }
 }
 
@@ -425,27 +430,43 @@ uint64_t tn_laid_tensor_rows(const tn_laid *laid, uint32_t layer, uint32_t tenso
     return laid->layer[layer]->tensor[tensor].depth;
 }
 
+/* Rows of a layer's tensors that are no matrices, noted for the first array of the tensor's kind. */
+static tn_status find_layer_depths(layer_out *layout, uint32_t layer) {
+    const tn_program *program = layout->arrays->program[layer];
+    const tn_laid_kinds *kinds = layout->kinds;
+    tn_laid *laid = layout->laid;
+    const tn_least_rows *least;
+    if (!program) return TN_OK;
+    TN_TRY(tn_least_rows_find(&layout->laid_step->programs->least, program,
+                              layout->laid_step->programs->layers.arena, &least, layout->error));
+    if (laid->least) laid->least[layer] = least;
+    for (uint32_t t = 0; t < program->tensors; t++) {
+        const uint32_t own = layout->arrays->of_tensor[layer][t],
+                       array = own == NONE ? NONE : kinds->array[kinds->of_array[own]],
+                       memory = own == NONE ? NONE : layout->map->memory_of[own];
+        if (memory == NONE ||
+            (program != layout->step->layer[layer].program && layout->arrays->columns[own] > 0))
+            continue;
+        uint64_t rows = least->rows[t][layout->row_log[memory]];
+        if (laid->closely) /* passes go over it; memories are those of the other bound */
+            rows = fastest_rows(least->rows[t], layout->row_log[memory], layout->build->vector,
+                                &laid->row[array]);
+        laid->depth[array] = tn_greatest(
+            laid->depth[array], rows * tn_laid_slices(layout->arrays, layout->step, layer, t));
+    }
+    return TN_OK;
+}
+
 static tn_status find_least_depths(layer_out *layout) {
-    const tn_step *step = layout->step;
-    for (uint32_t l = 0; l < step->layers; l++) {
-        const tn_program *program = layout->arrays->program[l];
-        const tn_least_rows *least;
-        if (!program) continue;
-        TN_TRY(tn_least_rows_find(&layout->laid_step->programs->least, program,
-                                  layout->laid_step->programs->layers.arena, &least, layout->error));
-        if (layout->laid->least) layout->laid->least[l] = least;
-        for (uint32_t t = 0; t < program->tensors; t++) {
-            uint32_t array = layout->arrays->of_tensor[l][t],
-                     memory = array == NONE ? NONE : layout->map->memory_of[array];
-            if (memory == NONE || (program != step->layer[l].program && layout->arrays->columns[array] > 0))
-                continue;
-            uint64_t rows = least->rows[t][layout->row_log[memory]];
-            if (layout->laid->closely) /* passes go over it; memories are those of the other bound */
-                rows = fastest_rows(least->rows[t], layout->row_log[memory], layout->build->vector,
-                                    &layout->laid->row[array]);
-            layout->laid->depth[array] =
-                tn_greatest(layout->laid->depth[array], rows * tn_laid_slices(layout->arrays, step, l, t));
-        }
+    const tn_laid_kinds *kinds = layout->kinds;
+    tn_laid *laid = layout->laid;
+    for (uint32_t k = 0; k < kinds->layers; k++) TN_TRY(find_layer_depths(layout, kinds->layer[k]));
+    for (uint32_t l = 0; laid->least && l < layout->step->layers; l++)
+        laid->least[l] = laid->least[kinds->layer[kinds->of_layer[l]]];
+    for (uint32_t a = 0; a < layout->step->arrays; a++) {
+        const uint32_t like = kinds->array[kinds->of_array[a]];
+        laid->depth[a] = laid->depth[like];
+        laid->row[a] = laid->row[like];
     }
     return TN_OK;
 }

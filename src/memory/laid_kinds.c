@@ -94,8 +94,9 @@ static tn_status find_arrays(finder *state) {
                                  part->times};
         TN_TRY(tn_word_lists_number(&lists, word, sizeof word / sizeof *word, &state->kinds->of_array[a],
                                     state->error));
+        if (state->kinds->of_array[a] == state->kinds->arrays)
+            state->kinds->array[state->kinds->arrays++] = a;
     }
-    state->kinds->arrays = lists.count;
     return TN_OK;
 }
 
@@ -134,6 +135,7 @@ tn_status tn_laid_kinds_find(const tn_step *step, const tn_laid_arrays *arrays, 
     finder state = {step, arrays, map, arena, kinds, error};
     *kinds = (tn_laid_kinds){0};
     TN_TRY(TN_NEW(arena, step->arrays, &kinds->of_array, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &kinds->array, error));
     TN_TRY(TN_NEW(arena, step->layers, &kinds->of_layer, error));
     TN_TRY(TN_NEW(arena, step->layers, &kinds->layer, error));
     TN_TRY(find_arrays(&state));

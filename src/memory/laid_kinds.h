@@ -19,7 +19,7 @@ typedef struct tn_laid_kinds {
     uint32_t arrays, layers; /* kinds of each */
     uint32_t *of_array;      /* [step->arrays] */
     uint32_t *of_layer;      /* [step->layers] */
-    uint32_t *layer;         /* [layers]: the first of each kind */
+    uint32_t *array, *layer; /* [arrays], [layers]: the first of each kind */
 } tn_laid_kinds;
 
 tn_status tn_laid_kinds_find(const tn_step *step, const tn_laid_arrays *arrays, const tn_map *map,

@@ -39,7 +39,8 @@ typedef struct searched_places {
 
 /* Of one memory with rows of so many elements, through one read port. */
 typedef struct {
-    amounts *as_built; /* [splits][styles][groups]; NULL: not asked for yet */
+    amounts *as_built;    /* [splits][styles][groups]; NULL: not asked for yet */
+    tn_port_source *port; /* [splits][groups], whatever the style; likewise */
     searched_places *searched;
 } line;
 
@@ -61,6 +62,7 @@ struct tn_place_table {
     tn_array_split split[SPLITS_MOST];
     const uint64_t *group; /* [store[TN_STORE_CORES].groups] */
     store_places store[TN_STORES];
+    uint64_t *routing_lut; /* [splits][groups of cores]: of all memories, of the rows at hand */
     line (*line)[TN_ROW_LOGS];      /* [map->memories]: by the logarithm of a row's elements */
     size_t room;                    /* for steps */
     tn_place_step *step;            /* of the search at hand */
@@ -116,18 +118,36 @@ static tn_status recall_place(const tn_place_table *table, uint32_t memory, cons
     return TN_OK;
 }
 
+/* What of the memory is before a kernel: the style does not matter. */
+static tn_status find_port(const tn_place_table *table, uint32_t m, tn_array_split split, uint64_t group,
+                           const tn_row *given, tn_port_source *port, tn_error *error) {
+    const tn_build one_port = {.read_ports = 1};
+    const tn_place place = {TN_STYLE_BLOCK, split, group};
+    tn_memory_share share;
+    tn_row row = *given;
+    row.banks = row.asked_banks = tn_split_banks(split, row.elements);
+    TN_TRY(tn_price_share(table->device, table->word_bits, &table->map->memory[m], &row, &one_port, &place,
+                          &share, error));
+    *port = share.port;
+    return TN_OK;
+}
+
 static size_t groups_of(const tn_place_table *table, const tn_mapped *memory) {
     return memory->grouped ? table->store[memory->store].groups : 1;
 }
 
 static tn_status fill_line(const tn_place_table *table, uint32_t m, const tn_row *row, amounts **filled,
-                           tn_error *error) {
+                           tn_port_source **port, tn_error *error) {
     const tn_mapped *memory = &table->map->memory[m];
     const store_places *store = &table->store[memory->store];
     const size_t groups = groups_of(table, memory);
     amounts *taken;
     TN_TRY(TN_NEW(table->arena, table->splits * store->styles * groups, filled, error));
     taken = *filled;
+    TN_TRY(TN_NEW(table->arena, table->splits * groups, port, error));
+    for (size_t i = 0; i < table->splits * groups; i++)
+        TN_TRY(find_port(table, m, table->split[i / groups],
+                         memory->grouped ? table->group[i % groups] : 1, row, &(*port)[i], error));
     for (size_t split = 0; split < table->splits; split++) {
         const uint64_t banks = tn_split_banks(table->split[split], row->elements);
         for (size_t style = 0; style < store->styles; style++)
@@ -153,13 +173,31 @@ static tn_status sum_stores(tn_place_table *table, const tn_row *rows, tn_error 
         const store_places *store = &table->store[table->map->memory[m].store];
         const size_t places = table->splits * store->each;
         line *its = line_of(table, m, &rows[m]);
-        if (!its->as_built) TN_TRY(fill_line(table, m, &rows[m], &its->as_built, error));
+        if (!its->as_built) TN_TRY(fill_line(table, m, &rows[m], &its->as_built, &its->port, error));
         if (groups_of(table, &table->map->memory[m]) == store->groups)
             for (size_t i = 0; i < places; i++) add(&store->sum[i], &its->as_built[i]);
         else /* whatever the group */
             for (size_t i = 0; i < places; i++) add(&store->sum[i], &its->as_built[i / store->groups]);
     }
     return TN_OK;
+}
+
+/* Of what is before the kernels at each split and group of cores. */
+static void find_routing(tn_place_table *table, const tn_row *rows, const tn_place_options *options) {
+    const size_t groups = table->store[TN_STORE_CORES].groups;
+    for (size_t i = 0; i < table->splits * groups; i++) {
+        tn_port_source port[TN_SIDES] = {{0}};
+        table->routing_lut[i] = 0;
+        if (!options->routing || !(options->splits >> table->split[i / groups] & 1)) continue;
+        for (uint32_t m = 0; m < table->map->memories; m++) {
+            const tn_mapped *memory = &table->map->memory[m];
+            const line *its = line_of(table, m, &rows[m]);
+            const bool one = groups_of(table, memory) == 1; /* whatever the group */
+            for (int side = 0; side < TN_SIDES; side++)
+                if (memory->sides >> side & 1) tn_port_add(&port[side], &its->port[one ? i / groups : i]);
+        }
+        table->routing_lut[i] = options->routing(options->routing_user, port);
+    }
 }
 
 /* The least so far. */
@@ -176,25 +214,25 @@ static void lower(uint64_t *least, uint64_t amount) {
     if (amount < *least) *least = amount;
 }
 
-static bool fits(const amounts *taken, const tn_placement_budget *within) {
-    return taken->bram18 <= within->bram18 && taken->uram <= within->uram && taken->lutram <= within->lut;
+static bool fits(const amounts *taken, uint64_t lut, const tn_placement_budget *within) {
+    return taken->bram18 <= within->bram18 && taken->uram <= within->uram && lut <= within->lut;
 }
 
 /* By which factor the budget is exceeded at most. */
-static double overuse(const amounts *taken, const tn_placement_budget *within) {
+static double overuse(const amounts *taken, uint64_t lut, const tn_placement_budget *within) {
     const double of_bram18 = (double)taken->bram18 / fmax(1, (double)within->bram18),
                  of_uram = (double)taken->uram / fmax(1, (double)within->uram),
-                 of_lut = (double)taken->lutram / fmax(1, (double)within->lut);
+                 of_lut = (double)lut / fmax(1, (double)within->lut);
     return fmax(of_bram18, fmax(of_uram, of_lut));
 }
 
 /* A step, unless one takes no more LUTs and has no more capacity; those that it is so to go. */
-static tn_status add_step(judging *state, uint64_t lutram, uint64_t capacity_bits) {
+static tn_status add_step(judging *state, uint64_t lut, uint64_t capacity_bits) {
     tn_place_table *table = state->table;
     uint32_t *steps = &state->least->steps, place = 0, behind;
-    while (place < *steps && table->step[place].lutram <= lutram) place++;
+    while (place < *steps && table->step[place].lut <= lut) place++;
     if (place > 0 && table->step[place - 1].capacity_bits <= capacity_bits) return TN_OK;
-    if (place > 0 && table->step[place - 1].lutram == lutram) place--;
+    if (place > 0 && table->step[place - 1].lut == lut) place--;
     behind = place;
     while (behind < *steps && table->step[behind].capacity_bits >= capacity_bits) behind++;
     if (*steps + 1 > table->room) {
@@ -206,44 +244,58 @@ static tn_status add_step(judging *state, uint64_t lutram, uint64_t capacity_bit
         table->room = room;
     }
     memmove(&table->step[place + 1], &table->step[behind], (*steps - behind) * sizeof *table->step);
-    table->step[place] = (tn_place_step){lutram, capacity_bits};
+    table->step[place] = (tn_place_step){lut, capacity_bits};
     *steps = *steps - (behind - place) + 1;
     return TN_OK;
 }
 
 /* What fits counts; as long as nothing does, what is nearest to fitting: the reason why. */
-static tn_status judge(judging *state, const amounts *taken, uint64_t capacity_bits) {
+static tn_status judge(judging *state, const amounts *taken, uint64_t routing_lut, uint64_t capacity_bits) {
     tn_place_least *least = state->least;
-    const bool fit = fits(taken, state->within);
+    const uint64_t lut = taken->lutram + routing_lut;
+    const bool fit = fits(taken, lut, state->within);
     if (!fit) {
-        const double over = overuse(taken, state->within);
+        const double over = overuse(taken, lut, state->within);
         if (state->any_fits || over >= state->nearest) return TN_OK;
         state->nearest = over;
     }
     if (!fit || !state->any_fits)
-        *least = (tn_place_least){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, NULL};
+        *least = (tn_place_least){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                                  UINT64_MAX, UINT64_MAX, 0,          NULL};
     state->any_fits = fit;
     lower(&least->bram18, taken->bram18);
     lower(&least->uram, taken->uram);
     lower(&least->lutram, taken->lutram);
+    lower(&least->routing_lut, routing_lut);
+    lower(&least->lut, lut);
     lower(&least->capacity_bits, capacity_bits);
-    return add_step(state, taken->lutram, capacity_bits);
+    return add_step(state, lut, capacity_bits);
+}
+
+static bool has_group(const tn_place_options *options, uint64_t group) {
+    for (size_t i = 0; i < options->groups; i++)
+        if (options->group[i] == group) return true;
+    return options->groups == 0;
 }
 
 static tn_status judge_as_built(judging *state, const tn_row *rows, const tn_place_options *options) {
     tn_place_table *table = state->table;
     const store_places *cores = &table->store[TN_STORE_CORES], *others = &table->store[TN_STORE_ACTIVATIONS];
     TN_TRY(sum_stores(table, rows, state->error));
+    find_routing(table, rows, options);
     for (size_t split = 0; split < table->splits; split++) {
         if (!(options->splits >> table->split[split] & 1)) continue;
         for (size_t c = 0; c < cores->each; c++) {
+            const size_t group = c % cores->groups;
             if (!(options->styles[TN_STORE_CORES] >> cores->style[c / cores->groups] & 1)) continue;
+            if (!has_group(options, table->group ? table->group[group] : 1)) continue;
+            const uint64_t routing = table->routing_lut[split * cores->groups + group];
             for (size_t a = 0; a < others->each; a++) {
                 if (!(options->styles[TN_STORE_ACTIVATIONS] >> others->style[a] & 1)) continue;
                 amounts both = cores->sum[split * cores->each + c];
                 add(&both, &others->sum[split * others->each + a]);
                 both = times(&both, options->read_ports);
-                TN_TRY(judge(state, &both, capacity_bits_of(&both)));
+                TN_TRY(judge(state, &both, routing, capacity_bits_of(&both)));
             }
         }
     }
@@ -364,6 +416,23 @@ static uint64_t least_capacity(const tn_place_table *table, const double budget[
     return (uint64_t)ceil(best * (1 - 1e-12) / block) * TN_MEMORY_CAPACITY_BRAM18_BITS;
 }
 
+/* Copies are grouped as far as they can be, and nothing need be rotated. */
+static uint64_t searched_routing(const tn_place_table *table, const tn_row *rows,
+                                 const tn_place_options *options) {
+    tn_port_source port[TN_SIDES] = {{0}};
+    if (!options->routing) return 0;
+    for (uint32_t m = 0; m < table->map->memories; m++) {
+        const tn_mapped *memory = &table->map->memory[m];
+        const uint64_t memories = tn_ceil_div(memory->copies, tn_placement_groups(memory));
+        const bool narrow = memory->word_bits > 0 && memory->word_bits < table->word_bits;
+        const tn_port_source own = {
+            .memories = memories, .words = rows[m].elements, .narrow = narrow ? memories : 0};
+        for (int side = 0; side < TN_SIDES; side++)
+            if (memory->sides >> side & 1) tn_port_add(&port[side], &own);
+    }
+    return options->routing(options->routing_user, port);
+}
+
 static tn_status judge_searched(judging *state, const tn_row *rows, const tn_place_options *options) {
     tn_place_table *table = state->table;
     const double ports = (double)options->read_ports,
@@ -380,8 +449,10 @@ static tn_status judge_searched(judging *state, const tn_row *rows, const tn_pla
         add(&least, &own);
     }
     least = times(&least, options->read_ports);
-    if (!fits(&least, state->within)) return judge(state, &least, capacity_bits_of(&least));
-    return judge(state, &least, options->read_ports * least_capacity(table, budget));
+    const uint64_t routing = searched_routing(table, rows, options);
+    if (!fits(&least, least.lutram + routing, state->within))
+        return judge(state, &least, routing, capacity_bits_of(&least));
+    return judge(state, &least, routing, options->read_ports * least_capacity(table, budget));
 }
 
 /* ---- the table ---- */
@@ -407,6 +478,7 @@ tn_status tn_place_table_make(const tn_device *device, uint64_t word_bits, const
         store->each = store->styles * store->groups;
         TN_TRY(TN_NEW(arena, made->splits * store->each, &store->sum, error));
     }
+    TN_TRY(TN_NEW(arena, made->splits * made->store[TN_STORE_CORES].groups, &made->routing_lut, error));
     TN_TRY(TN_NEW(arena, map->memories, &made->line, error));
     TN_TRY(TN_NEW(arena, map->memories, &made->choice, error));
     *table = made;
@@ -429,6 +501,6 @@ tn_status tn_place_table_least(tn_place_table *table, const tn_row *rows, const 
 
 uint64_t tn_place_least_capacity(const tn_place_least *least, uint64_t lut) {
     uint32_t place = least->steps;
-    while (place > 0 && least->step[place - 1].lutram > lut) place--;
+    while (place > 0 && least->step[place - 1].lut > lut) place--;
     return place ? least->step[place - 1].capacity_bits : UINT64_MAX;
 }

@@ -10,7 +10,8 @@
  * for. Styles, groups and splits as built are those of all memories of a store, so each combination is added up; what is searched is
  * bounded by its Lagrangian.
  *
- * Blocks can be saved with LUTs, which kernels need, too: so the least capacity is told for each amount of LUTs.
+ * Blocks can be saved with LUTs, which kernels need, too: those of LUTRAM, and those that route more and smaller memories to the
+ * kernels. So the least capacity is told for each amount of LUTs.
  */
 #ifndef TN_MEMORY_PLACE_TABLE_H
 #define TN_MEMORY_PLACE_TABLE_H
@@ -19,7 +20,11 @@
 #include "base/memory.h"
 #include "device/device_data.h"
 #include "memory/map.h"
+#include "memory/memory_share.h"
 #include "memory/placement.h"
+
+/* LUTs between the kernels and memories that are these before their sides; grows with all of it. */
+typedef uint64_t tn_place_routing(const void *user, const tn_port_source port[TN_SIDES]);
 
 /* The places of a set of builds. */
 typedef struct tn_place_options {
@@ -29,16 +34,19 @@ typedef struct tn_place_options {
     const uint64_t *group;   /* [groups]: rising; NULL: what is searched has no use for them */
     uint64_t read_ports;     /* the fewest */
     bool as_built, searched; /* which placements some build has (tn_placing) */
+    tn_place_routing *routing; /* NULL: none is counted */
+    const void *routing_user;
 } tn_place_options;
 
-/* Places that take no more LUTs than `lutram` have blocks of no less than that capacity, down to the next step's LUTs. */
+/* Places that take fewer LUTs than the next step's, for LUTRAM and routing together, have blocks of no less than that capacity. */
 typedef struct tn_place_step {
-    uint64_t lutram, capacity_bits;
+    uint64_t lut, capacity_bits;
 } tn_place_step;
 
 /* Of the places that take no more than there is; where none does, of the one that is over it by the least factor. */
 typedef struct tn_place_least {
-    uint64_t bram18, uram, lutram, capacity_bits; /* each by itself: no one place need have them all */
+    uint64_t bram18, uram, lutram, routing_lut, lut,
+        capacity_bits; /* each by itself: no one place need have them all; lut: LUTRAM and routing together */
     uint32_t steps;
     const tn_place_step
         *step; /* [steps]: rising LUTs, falling capacity; of as many LUTs as there are the last */

@@ -89,18 +89,28 @@ static tn_status bound_work(tn_workload *workload, tn_plan *plan, const tn_build
 
 /* ---- memories ---- */
 
+/* What kernels take of the LUTs, and the build that routing to them is counted for. */
+typedef struct {
+    const tn_build *build;
+    uint64_t lut;
+} kernels_price;
+
 /* The least at several places, of those that leave the kernels their LUTs. */
-static tn_status bound_places(tn_workload *workload, tn_plan *plan, const tn_build_set *set, uint64_t kernels,
-                              tn_memory_price *memories, tn_error *error) {
+static tn_status bound_places(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
+                              const kernels_price *kernels, tn_memory_price *memories, tn_error *error) {
     const tn_place_least *least;
-    TN_TRY(tn_recall_least_memories(workload, plan, set, &least, error));
-    const uint64_t lut = workload->within.lut - tn_least(kernels, workload->within.lut),
-                   capacity_bits = tn_place_least_capacity(least, lut);
+    TN_TRY(tn_recall_least_memories(workload, plan, set, kernels->build, &least, error));
+    uint64_t lanes = 0;
+    if (plan->map.memories) TN_TRY(tn_recall_lanes_lut(workload, kernels->build, &lanes, error));
+    const uint64_t taken = tn_least(kernels->lut + lanes, workload->within.lut),
+                   lut = workload->within.lut - taken, capacity_bits = tn_place_least_capacity(least, lut);
+    const bool fits = capacity_bits != UINT64_MAX;
     *memories = (tn_memory_price){
         .bram18 = least->bram18,
         .uram = least->uram,
         .lutram = least->lutram,
-        .block_bits = tn_greatest(least->capacity_bits, capacity_bits == UINT64_MAX ? 0 : capacity_bits)};
+        .selection_lut = lanes + (fits ? least->routing_lut : least->lut - least->lutram),
+        .block_bits = tn_greatest(least->capacity_bits, fits ? capacity_bits : 0)};
     return TN_OK;
 }
 
@@ -109,18 +119,23 @@ static void lower_memories(tn_memory_price *least, const tn_memory_price *other)
     *least = (tn_memory_price){.bram18 = tn_least(least->bram18, other->bram18),
                                .uram = tn_least(least->uram, other->uram),
                                .lutram = tn_least(least->lutram, other->lutram),
+                               .selection_lut = tn_least(least->selection_lut, other->selection_lut),
                                .block_bits = tn_least(least->block_bits, other->block_bits)};
 }
 
 static tn_status bound_memories(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
-                                uint64_t kernels, tn_memory_price *memories, tn_error *error) {
+                                const kernels_price *kernels, tn_memory_price *memories, tn_error *error) {
     enum { CORES = 1 << TN_STORE_CORES, ACTIVATIONS = 1 << TN_STORE_ACTIVATIONS };
     const uint32_t row = free_axis(set, TN_LEVEL_ROW, TN_LEVEL_ROW);
     *memories = (tn_memory_price){0};
     if (free_axis(set, TN_LEVEL_KERNEL, TN_LEVEL_KERNEL) < set->axes) return TN_OK;
     if (row < set->axes)
         *memories = (tn_memory_price){
-            .bram18 = UINT64_MAX, .uram = UINT64_MAX, .lutram = UINT64_MAX, .block_bits = UINT64_MAX};
+            .bram18 = UINT64_MAX,
+            .uram = UINT64_MAX,
+            .lutram = UINT64_MAX,
+            .selection_lut = UINT64_MAX,
+            .block_bits = UINT64_MAX};
     for (size_t v = 0; row < set->axes && v < set->axis[row].count; v++) {
         const tn_build_set fixed = tn_build_set_fixed(set, row, v);
         tn_memory_price one;
@@ -158,23 +173,10 @@ static void lower_price(tn_price *least, const tn_price *other) {
     least->misfits &= other->misfits;
 }
 
-/* What routing and write-backs are counted for: free counts have their least values. */
-static tn_build least_build(const tn_build_set *set) {
-    tn_build least = set->build;
-    for (uint32_t i = 0; i < set->axes; i++) {
-        const tn_build_axis *axis = &set->axis[i];
-        uint64_t value = axis->value[0];
-        if (!(set->free >> i & 1) || axis->key->type != TN_FIELD_COUNT) continue;
-        for (size_t v = 1; v < axis->count; v++) value = tn_least(value, axis->value[v]);
-        tn_build_set_value(&least, axis->key, value);
-    }
-    return least;
-}
-
 /* Of builds that run the same step, on the same map, side by side alike. */
 static tn_status bound_alike(tn_workload *workload, const tn_build_set *set, tn_laying of_vectors,
                              bool memories_too, tn_price *price, bool *has, tn_error *error) {
-    const tn_build least = least_build(set);
+    const tn_build least = tn_build_set_least(set);
     tn_build_set memories_set = *set;
     tn_work_price work;
     tn_memory_price memories = {0};
@@ -185,9 +187,8 @@ static tn_status bound_alike(tn_workload *workload, const tn_build_set *set, tn_
     TN_TRY(bound_work(workload, plan, set, of_vectors, &work, has, error));
     if (!*has) return TN_OK;
     memories_set.build.layouts = TN_LAID_BOUND;
-    if (memories_too)
-        TN_TRY(bound_memories(workload, plan, &memories_set, tn_workload_kernels(workload, &least, &work).lut,
-                              &memories, error));
+    const kernels_price kernels = {&least, tn_workload_kernels(workload, &least, &work).lut};
+    if (memories_too) TN_TRY(bound_memories(workload, plan, &memories_set, &kernels, &memories, error));
     tn_price_sum(workload, plan, &least, &work, &memories, price, NULL);
     return TN_OK;
 }

@@ -24,8 +24,9 @@
  *
  * Of a set of builds: a price is a sum (tn_price_sum) that grows with each part of work and memories, so it is no less than that of the
  * least of each part, which no one build of the set need have. Memories are those of the places that fit into what is there
- * (memory/place_table.h), without routing between them and the kernels and without accesses; blocks of different styles are no one
- * design's: their capacity is (on_chip_bytes). So a bound of a set, and of one build whose places are searched, speaks of those
+ * (memory/place_table.h), without accesses; blocks of different styles are no one design's: their capacity is (on_chip_bytes).
+ * Routing between them and the kernels is that of one lane and the ports that such places have, and what lanes add before one
+ * memory: both grow with memories, rows, banks and depths (price/engine_logic.h, memory/memory_share.h). So a bound of a set, and of one build whose places are searched, speaks of those
  * designs that take no more than the workload says is there (a sweep: what the caps leave); one that takes more may cost less
  * than it says, or is rejected by it. */
 #ifndef TN_PRICE_BOUND_H
@@ -75,12 +76,15 @@ typedef struct tn_place_entry {
 } tn_place_entry;
 typedef struct tn_place_list {
     size_t count, capacity;
-    tn_place_entry *entry; /* [count]: by capacity, those of equal ones by number; free with tn_free */
+    tn_place_entry *entry; /* [count]: by capacity, those of equal ones by number */
+    size_t part_capacity;
+    struct tn_place_part *part; /* scratch */
 } tn_place_list;
+void tn_place_list_free(tn_place_list *list);
 
 /* All places of a set that has a bound and in which no keys but those of lanes and places are free, with memories as laid; what is
  * searched is bounded. every: also those that cost the same as one of a lower number, as keys that a search for places does not
- * read have other values. Free list->entry after errors, too. */
+ * read have other values. Free the list after errors, too. */
 tn_status tn_price_set_places(tn_workload *workload, const tn_build_set *set, bool every, tn_place_list *list,
                               tn_error *error);
 

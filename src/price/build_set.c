@@ -1,5 +1,7 @@
 #include "price/build_set.h"
 
+#include "base/checked.h"
+
 tn_build_level tn_build_key_level(const tn_field *key) {
     const unsigned bears = tn_build_key_of(key)->bears_on;
     if (bears & (TN_BEARS_STEP | TN_BEARS_OFF_CHIP)) return TN_LEVEL_STEP;
@@ -9,4 +11,16 @@ tn_build_level tn_build_key_level(const tn_field *key) {
     if (bears & TN_BEARS_LAYOUTS) return TN_LEVEL_BANK;
     return bears & (TN_BEARS_MEMORIES | TN_BEARS_CORES | TN_BEARS_ACTIVATIONS) ? TN_LEVEL_PLACE
                                                                                : TN_LEVEL_RUN;
+}
+
+tn_build tn_build_set_least(const tn_build_set *set) {
+    tn_build least = set->build;
+    for (uint32_t i = 0; i < set->axes; i++) {
+        const tn_build_axis *axis = &set->axis[i];
+        uint64_t value = axis->value[0];
+        if (!(set->free >> i & 1) || axis->key->type != TN_FIELD_COUNT) continue;
+        for (size_t v = 1; v < axis->count; v++) value = tn_least(value, axis->value[v]);
+        tn_build_set_value(&least, axis->key, value);
+    }
+    return least;
 }

@@ -6,12 +6,30 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* What memories of one of the stores add where a place's keys say so. */
+typedef struct tn_place_part {
+    bool known;
+    tn_place_entry amounts;
+    tn_port_source port[TN_SIDES];
+} part;
+
+/* A place on the way to all its keys' values. */
+typedef struct {
+    tn_build_set set;
+    uint64_t number, of_store[TN_STORES]; /* the last: of the values of keys that bear on that store alone, or on both */
+    bool idle; /* some that a search does not read have not their first value */
+} place;
 
 typedef struct {
     tn_workload *workload;
     tn_plan *plan;
     bool every;
+    tn_build routed;
+    uint64_t lanes_lut;
     tn_place_list *list;
+    part *part[TN_STORES];
     tn_error *error;
 } lister;
 
@@ -21,48 +39,110 @@ static bool is_idle(const tn_field *key) {
            key->offset == offsetof(tn_build, activation_memory) || key->offset == offsetof(tn_build, group);
 }
 
-static tn_status add_entry(const lister *state, const tn_build_set *set, uint64_t number) {
-    enum { CORES = 1 << TN_STORE_CORES, ACTIVATIONS = 1 << TN_STORE_ACTIVATIONS };
-    tn_place_list *list = state->list;
-    tn_place_entry entry = {.number = number};
-    if (set->build.placement == TN_PLACE_SEARCHED) {
-        const tn_place_least *least;
-        tn_build_set bound = *set;
-        bound.build.layouts = TN_LAID_BOUND;
-        TN_TRY(tn_recall_least_memories(state->workload, state->plan, &bound, &least, state->error));
-        entry = (tn_place_entry){number, least->bram18, least->uram, least->lutram, 0, least->capacity_bits};
-    } else {
-        tn_memory_price memories = {0};
-        TN_TRY(tn_recall_memories(state->workload, state->plan, &set->build, CORES, NULL, &memories,
-                                  state->error));
-        TN_TRY(tn_recall_memories(state->workload, state->plan, &set->build, ACTIVATIONS, NULL, &memories,
-                                  state->error));
-        entry = (tn_place_entry){number,           memories.bram18,
-                                 memories.uram,    memories.lutram + memories.selection_lut,
-                                 memories.read_ff, memories.block_bits};
+static bool bears_on_store(const tn_field *key, int store) {
+    const unsigned own = store == TN_STORE_CORES ? TN_BEARS_CORES : TN_BEARS_ACTIVATIONS,
+                   all = TN_BEARS_CORES | TN_BEARS_ACTIVATIONS, bears = tn_build_key_of(key)->bears_on;
+    return (bears & all) == 0 || bears & own;
+}
+
+static tn_status find_part(const lister *state, const place *at, int store, const part **found) {
+    part *own = &state->part[store][at->of_store[store]];
+    *found = own;
+    if (own->known) return TN_OK;
+    tn_memory_price memories = {0};
+    TN_TRY(tn_recall_memories(state->workload, state->plan, &at->set.build, 1u << store, NULL, &memories,
+                              state->error));
+    own->known = true;
+    own->amounts = (tn_place_entry){.bram18 = memories.bram18,
+                                    .uram = memories.uram,
+                                    .lut = memories.lutram + memories.selection_lut,
+                                    .ff = memories.read_ff,
+                                    .capacity_bits = memories.block_bits};
+    memcpy(own->port, memories.port, sizeof own->port);
+    return TN_OK;
+}
+
+static tn_status add_searched(const lister *state, const place *at, tn_place_entry *entry) {
+    const tn_place_least *least;
+    tn_build_set bound = at->set;
+    bound.build.layouts = TN_LAID_BOUND;
+    TN_TRY(tn_recall_least_memories(state->workload, state->plan, &bound, &state->routed, &least,
+                                    state->error));
+    *entry = (tn_place_entry){at->number, least->bram18, least->uram, least->lut + state->lanes_lut, 0,
+                              least->capacity_bits};
+    return TN_OK;
+}
+
+static tn_status add_as_built(const lister *state, const place *at, tn_place_entry *entry) {
+    tn_port_source port[TN_SIDES] = {{0}};
+    *entry = (tn_place_entry){.number = at->number};
+    for (int store = 0; store < TN_STORES; store++) {
+        const part *own;
+        TN_TRY(find_part(state, at, store, &own));
+        entry->bram18 += own->amounts.bram18;
+        entry->uram += own->amounts.uram;
+        entry->lut += own->amounts.lut;
+        entry->ff += own->amounts.ff;
+        entry->capacity_bits += own->amounts.capacity_bits;
+        for (int side = 0; side < TN_SIDES; side++) tn_port_add(&port[side], &own->port[side]);
     }
+    entry->lut += tn_workload_ports_lut(state->workload, &state->routed, port);
+    return TN_OK;
+}
+
+static tn_status add_entry(const lister *state, const place *at) {
+    tn_place_list *list = state->list;
+    tn_place_entry entry;
+    TN_TRY((at->set.build.placement == TN_PLACE_SEARCHED ? add_searched : add_as_built)(state, at, &entry));
     TN_TRY(TN_GROW(&list->entry, &list->capacity, list->count + 1, state->error));
     list->entry[list->count++] = entry;
     return TN_OK;
 }
 
-/* The places of the set, whose keys up to the axis are fixed; idle: some that a search does not read have not their first value. */
-static tn_status list_places(const lister *state, const tn_build_set *set, uint32_t axis, uint64_t number,
-                             bool idle) {
-    while (axis < set->axes &&
-           !(set->free >> axis & 1 && tn_build_key_level(set->axis[axis].key) == TN_LEVEL_PLACE))
-        axis++;
-    if (axis == set->axes) {
-        if (idle && !state->every && set->build.placement == TN_PLACE_SEARCHED) return TN_OK;
-        return add_entry(state, set, number);
+static bool is_open(const tn_build_set *set, uint32_t axis) {
+    return set->free >> axis & 1 && tn_build_key_level(set->axis[axis].key) == TN_LEVEL_PLACE;
+}
+
+/* The places of the set, whose keys up to the axis are fixed. */
+static tn_status list_places(const lister *state, const place *at, uint32_t axis) {
+    while (axis < at->set.axes && !is_open(&at->set, axis)) axis++;
+    if (axis == at->set.axes) {
+        if (at->idle && !state->every && at->set.build.placement == TN_PLACE_SEARCHED) return TN_OK;
+        return add_entry(state, at);
     }
-    const tn_build_axis *free = &set->axis[axis];
+    const tn_build_axis *free = &at->set.axis[axis];
     for (size_t v = 0; v < free->count; v++) {
-        const tn_build_set fixed = tn_build_set_fixed(set, axis, v);
-        TN_TRY(list_places(state, &fixed, axis + 1, number * free->count + v,
-                           idle || (v > 0 && is_idle(free->key))));
+        place next = *at;
+        next.set = tn_build_set_fixed(&at->set, axis, v);
+        next.number = at->number * free->count + v;
+        for (int store = 0; store < TN_STORES; store++)
+            if (bears_on_store(free->key, store))
+                next.of_store[store] = at->of_store[store] * free->count + v;
+        next.idle = at->idle || (v > 0 && is_idle(free->key));
+        TN_TRY(list_places(state, &next, axis + 1));
     }
     return TN_OK;
+}
+
+/* Room for what each store's memories add by the values of the keys that bear on it, behind each other. */
+static tn_status begin_parts(lister *state, const tn_build_set *set) {
+    size_t parts[TN_STORES] = {1, 1};
+    for (uint32_t i = 0; i < set->axes; i++)
+        for (int store = 0; store < TN_STORES; store++)
+            if (is_open(set, i) && bears_on_store(set->axis[i].key, store)) parts[store] *= set->axis[i].count;
+    tn_place_list *list = state->list;
+    const size_t all = parts[TN_STORE_CORES] + parts[TN_STORE_ACTIVATIONS];
+    TN_TRY(TN_GROW(&list->part, &list->part_capacity, all, state->error));
+    for (size_t i = 0; i < all; i++) list->part[i].known = false;
+    state->part[TN_STORE_CORES] = list->part;
+    state->part[TN_STORE_ACTIVATIONS] = list->part + parts[TN_STORE_CORES];
+    return TN_OK;
+}
+
+void tn_place_list_free(tn_place_list *list) {
+    tn_free(list->entry);
+    tn_free(list->part);
+    *list = (tn_place_list){0};
 }
 
 static int by_capacity(const void *left, const void *right) {
@@ -76,11 +156,16 @@ tn_status tn_price_set_places(tn_workload *workload, const tn_build_set *set, bo
     tn_build_set effective = *set;
     lister state = {.every = every, .list = list, .error = error};
     effective.build = tn_build_effective(&set->build);
+    state.routed = tn_build_set_least(&effective);
     list->count = 0;
     TN_TRY(tn_workload_built(workload, &effective.build, &state.workload, error));
     TN_TRY(tn_recall_begin(state.workload, error));
     TN_TRY(tn_workload_plan(state.workload, &effective.build, &state.plan, error));
-    TN_TRY(list_places(&state, &effective, 0, 0, false));
+    if (state.plan->map.memories)
+        TN_TRY(tn_recall_lanes_lut(state.workload, &state.routed, &state.lanes_lut, error));
+    TN_TRY(begin_parts(&state, &effective));
+    const place first = {.set = effective};
+    TN_TRY(list_places(&state, &first, 0));
     if (list->count) qsort(list->entry, list->count, sizeof *list->entry, by_capacity);
     return TN_OK;
 }

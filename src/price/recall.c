@@ -27,6 +27,11 @@ typedef struct {
     tn_place_least least;
 } least_part;
 
+typedef struct {
+    part_key key;
+    uint64_t lut;
+} lanes_part;
+
 /* Parts of one kind. Tables begin small, since most steps are priced once or twice, and grow as parts come. */
 typedef struct {
     size_t part_bytes, places_most;
@@ -45,7 +50,7 @@ typedef struct tn_price_memo {
     tn_arena *arena;
     part_table product, vector; /* where work splits */
     part_table work;            /* where it does not */
-    part_table memory, least;
+    part_table memory, least, lanes;
     tn_work_price sum; /* of a product's and a vector's part */
     size_t masks;
     part_mask mask[MASKS];
@@ -59,7 +64,8 @@ tn_status tn_recall_begin(tn_workload *workload, tn_error *error) {
                                       .vector = {sizeof(work_part), 1024, 0, 0, NULL},
                                       .work = {sizeof(work_part), 64, 0, 0, NULL},
                                       .memory = {sizeof(memory_part), 1024, 0, 0, NULL},
-                                      .least = {sizeof(least_part), 1024, 0, 0, NULL}};
+                                      .least = {sizeof(least_part), 1024, 0, 0, NULL},
+                                      .lanes = {sizeof(lanes_part), 1024, 0, 0, NULL}};
     return TN_OK;
 }
 
@@ -159,8 +165,9 @@ static tn_status recall_half(tn_workload *workload, tn_plan *plan, const tn_buil
     } else {
         const uint32_t axis = (uint32_t)__builtin_ctz(free);
         for (size_t v = 0; v < set->axis[axis].count; v++) {
-            const tn_build_set fixed = tn_build_set_fixed(set, axis, v);
+            tn_build_set fixed = tn_build_set_fixed(set, axis, v);
             const tn_work_price *one;
+            fixed.build = tn_build_effective(&fixed.build);
             TN_TRY(recall_half(workload, plan, &fixed, products, &one, error));
             if (v == 0)
                 least = *one;
@@ -342,6 +349,8 @@ static tn_status find_table(tn_workload *workload, tn_plan *plan, const tn_build
     TN_TRY(TN_NEW(workload->arena, all.groups, &group, error));
     memcpy(group, all.group, all.groups * sizeof *group);
     all.group = group;
+    all.routing = NULL; /* of each set */
+    all.routing_user = NULL;
     tn_laid_programs *programs = workload->laid->programs;
     if (!programs->places) TN_TRY(tn_place_memo_new(programs->layers.arena, &programs->places, error));
     plan->in_table = all;
@@ -363,13 +372,40 @@ static tn_status price_least(tn_workload *workload, tn_plan *plan, const tn_plac
     least->capacity_bits += bits;
     TN_TRY(TN_NEW(workload->arena, least->steps, &step, error));
     for (uint32_t i = 0; i < least->steps; i++)
-        step[i] = (tn_place_step){least->step[i].lutram, least->step[i].capacity_bits + bits};
+        step[i] = (tn_place_step){least->step[i].lut, least->step[i].capacity_bits + bits};
     least->step = step;
     return TN_OK;
 }
 
+tn_status tn_recall_lanes_lut(tn_workload *workload, const tn_build *build, uint64_t *lut, tn_error *error) {
+    tn_price_memo *memo = workload->memo;
+    const tn_build key =
+        part_of(memo, build, TN_BEARS_PRODUCTS | TN_BEARS_VECTORS | TN_BEARS_KERNELS | TN_BEARS_SCHEDULE);
+    part_key *part;
+    bool found;
+    TN_TRY(find_part(memo->arena, &memo->lanes, &key, 0, &part, &found, error));
+    if (!found) {
+        ((lanes_part *)part)->lut = tn_workload_lanes_lut(workload, &key);
+        *part = (part_key){true, 0, key};
+    }
+    *lut = ((lanes_part *)part)->lut;
+    return TN_OK;
+}
+
+/* What a table of places counts of routing: what memories add to kernels of one lane. What lanes add to that follows from
+ * parallelism alone (price/bound.c). */
+typedef struct {
+    const tn_workload *workload;
+    tn_build build;
+} routed_build;
+
+static uint64_t routing_lut(const void *user, const tn_port_source port[TN_SIDES]) {
+    const routed_build *routed = user;
+    return tn_workload_ports_lut(routed->workload, &routed->build, port);
+}
+
 tn_status tn_recall_least_memories(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
-                                   const tn_place_least **least, tn_error *error) {
+                                   const tn_build *routed, const tn_place_least **least, tn_error *error) {
     const unsigned bears = TN_BEARS_MEMORIES | TN_BEARS_LAYOUTS | TN_BEARS_CORES | TN_BEARS_ACTIVATIONS;
     tn_price_memo *memo = workload->memo;
     const uint32_t free = set->free & tn_build_set_axes(set, bears);
@@ -380,10 +416,17 @@ tn_status tn_recall_least_memories(tn_workload *workload, tn_plan *plan, const t
     build.skew = TN_SKEW_TOKENS; /* of no bound */
     key = build;
     TN_TRY(name_rows(workload, plan, &build, &key, error));
+    key.vector_units = routed->vector_units;
+    key.kernels = routed->kernels;
+    key.sharing = routed->sharing;
+    key.schedule = routed->schedule;
     TN_TRY(find_part(memo->arena, &memo->least, &key, free, &part, &found, error));
     *least = &((least_part *)part)->least;
     if (found) return TN_OK;
-    const tn_place_options options = options_of(set);
+    const routed_build user = {workload, tn_build_of_one_lane(routed)};
+    tn_place_options options = options_of(set);
+    options.routing = routing_lut;
+    options.routing_user = &user;
     TN_TRY(tn_plan_lay(workload, plan, &build, error));
     TN_TRY(find_table(workload, plan, set, &options, error));
     TN_TRY(price_least(workload, plan, &options, &((least_part *)part)->least, error));

@@ -32,8 +32,11 @@ tn_status tn_recall_memories(tn_workload *workload, tn_plan *plan, const tn_buil
                              const tn_work_price *work, tn_memory_price *sum, tn_error *error);
 
 /* The least memories of a set that differ in places alone, by the rows that parallelism gives them; the descriptors' memory is in
- * it. */
+ * it. Routing is that of `routed`, the build of the set's least counts. */
 tn_status tn_recall_least_memories(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
-                                   const tn_place_least **least, tn_error *error);
+                                   const tn_build *routed, const tn_place_least **least, tn_error *error);
+
+/* tn_workload_lanes_lut. */
+tn_status tn_recall_lanes_lut(tn_workload *workload, const tn_build *build, uint64_t *lut, tn_error *error);
 
 #endif

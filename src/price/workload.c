@@ -7,6 +7,7 @@
 #include "model/operation.h"
 #include "price/engine_logic.h"
 #include "price/obstacle.h"
+#include "price/build_set.h"
 #include "price/workload_data.h"
 #include "step/fusion.h"
 
@@ -529,6 +530,19 @@ tn_resources tn_workload_routing(const tn_workload *workload, const tn_build *bu
         tn_resources_add(&all, &matmul, tn_workload_matmuls(workload, build, i));
     }
     return all;
+}
+
+uint64_t tn_workload_ports_lut(const tn_workload *workload, const tn_build *build,
+                               const tn_port_source *ports) {
+    const tn_port_source none[TN_SIDES] = {{0}};
+    return tn_workload_routing(workload, build, ports).lut - tn_workload_routing(workload, build, none).lut;
+}
+
+uint64_t tn_workload_lanes_lut(const tn_workload *workload, const tn_build *build) {
+    const tn_build one_lane = tn_build_of_one_lane(build);
+    tn_port_source one[TN_SIDES];
+    for (int side = 0; side < TN_SIDES; side++) one[side] = (tn_port_source){.memories = 1, .words = 1};
+    return tn_workload_ports_lut(workload, build, one) - tn_workload_ports_lut(workload, &one_lane, one);
 }
 
 tn_resources tn_workload_write_back(const tn_workload *workload, const tn_build *build, uint32_t arithmetic) {

@@ -10,6 +10,7 @@
 struct tn_build_node {
     tn_build_set set;
     uint64_t inner; /* of its first one */
+    uint64_t times; /* designs that each stands for, itself one of them: they differ in keys that nothing reads */
     tn_point bound;
 };
 
@@ -51,7 +52,7 @@ tn_status tn_build_search_begin(const tn_space *space, tn_evaluator *evaluator, 
 }
 
 void tn_build_search_free(tn_build_search *search) {
-    tn_free(search->places.entry);
+    tn_place_list_free(&search->places);
     tn_free(search->node);
     *search = (tn_build_search){0};
 }
@@ -69,10 +70,10 @@ static bool is_refused(const run *state, const tn_point *bound) {
     return tn_archive_refuses(&state->found->front, bound) || tn_archive_refuses(state->search->known, bound);
 }
 
-static uint64_t designs_of(const tn_build_set *set) {
-    uint64_t designs = 1;
-    for (uint32_t i = 0; i < set->axes; i++)
-        if (set->free >> i & 1) designs *= set->axis[i].count;
+static uint64_t designs_of(const tn_build_node *node) {
+    uint64_t designs = node->times;
+    for (uint32_t i = 0; i < node->set.axes; i++)
+        if (node->set.free >> i & 1) designs *= node->set.axis[i].count;
     return designs;
 }
 
@@ -90,13 +91,14 @@ static uint64_t stride_of(const tn_build_search *search, uint32_t axis) {
 static tn_build_node fixed_node(const run *state, const tn_build_node *node, uint32_t axis, size_t value) {
     return (tn_build_node){.set = tn_build_set_fixed(&node->set, axis, value),
                            .inner = node->inner + value * stride_of(state->search, axis),
+                           .times = node->times,
                            .bound = node->bound};
 }
 
 /* Counts designs that are undefined for what the evaluator says. */
 static tn_status count_undefined(const run *state, const tn_build_node *node) {
     return tn_outcome_add_undefined(state->found, tn_evaluator_undefined(state->search->evaluator),
-                                    designs_of(&node->set), id_of(state, node->inner), state->error);
+                                    designs_of(node), id_of(state, node->inner), state->error);
 }
 
 /* Whether the bound leaves some design of the set a chance; *has: there is one. A cause of refusal is counted. */
@@ -109,12 +111,12 @@ static tn_status has_chance(const run *state, tn_build_node *node, tn_closeness 
                            state->error));
     if (!*has) return TN_OK;
     *chance = cause == TN_CAUSE_NONE;
-    if (!*chance && counts) state->found->count[cause] += designs_of(&node->set);
+    if (!*chance && counts) state->found->count[cause] += designs_of(node);
     if (!*chance && counts && cause == TN_CAUSE_UNDEFINED) return count_undefined(state, node);
     if (!*chance) return TN_OK;
     tn_space_point(state->search->space, &evaluation, id_of(state, node->inner), &node->bound);
     *chance = !is_refused(state, &node->bound);
-    if (!*chance && counts) state->found->count[TN_CAUSE_NONE] += designs_of(&node->set);
+    if (!*chance && counts) state->found->count[TN_CAUSE_NONE] += designs_of(node);
     return TN_OK;
 }
 
@@ -126,7 +128,7 @@ static tn_status price_design(const run *state, const tn_build_node *node, bool 
     uint32_t cause;
     TN_TRY(
         tn_evaluate(state->search->evaluator, state->outer, node->inner, &evaluation, &cause, state->error));
-    if (counts) state->found->count[cause]++;
+    if (counts) state->found->count[cause] += node->times;
     if (counts && cause == TN_CAUSE_UNDEFINED) return count_undefined(state, node);
     if (cause != TN_CAUSE_NONE) return TN_OK;
     tn_space_point(state->search->space, &evaluation, id_of(state, node->inner), &point);
@@ -140,12 +142,34 @@ static uint32_t next_axis(const tn_build_search *search, const tn_build_set *set
     return search->axes;
 }
 
+/* Whether builds of the set are the same whatever the axis says, as nothing reads its key beside what is fixed. */
+static bool is_idle(const run *state, const tn_build_node *node, uint32_t axis) {
+    const tn_build first = tn_build_effective(&node->set.build);
+    for (size_t v = 1; v < state->search->axis[axis].count; v++) {
+        const tn_build_set fixed = tn_build_set_fixed(&node->set, axis, v);
+        const tn_build other = tn_build_effective(&fixed.build);
+        if (memcmp(&first, &other, sizeof first) != 0) return false;
+    }
+    return !state->search->asks_keys;
+}
+
+/* How many values of the axis are to be looked at: of an idle one the first stands for all. */
+static size_t values_of(const run *state, const tn_build_node *node, uint32_t axis, uint64_t *times) {
+    const size_t count = state->search->axis[axis].count;
+    const bool idle = is_idle(state, node, axis);
+    *times = idle ? count : 1;
+    return idle ? 1 : count;
+}
+
 /* Every design of a set that has no bound. */
 static tn_status price_each(const run *state, const tn_build_node *node) {
     const uint32_t axis = next_axis(state->search, &node->set);
+    uint64_t times;
     if (axis == state->search->axes) return price_design(state, node, true);
-    for (size_t v = 0; v < state->search->axis[axis].count; v++) {
-        const tn_build_node fixed = fixed_node(state, node, axis, v);
+    const size_t values = values_of(state, node, axis, &times);
+    for (size_t v = 0; v < values; v++) {
+        tn_build_node fixed = fixed_node(state, node, axis, v);
+        fixed.times *= times;
         TN_TRY(price_each(state, &fixed));
     }
     return TN_OK;
@@ -238,13 +262,17 @@ static tn_status open_node(const run *state, tn_build_node *node) {
 /* What is known of a set that has come about. */
 typedef enum { REFUSED, LEFT, WITHOUT_BOUND } judgement;
 
-/* Of sets whose edges of kernels are open next to nothing can be said. */
+/* Of sets whose edges of kernels are open next to nothing can be said. Where only banks are left above lanes and places, their
+ * products in whichever banks are best are looked at before each. */
 static tn_status judge_set(const run *state, tn_build_node *node, judgement *judged) {
     const tn_build_search *search = state->search;
     const uint32_t next = next_axis(search, &node->set);
     bool has = true, chance = true;
     if (next == search->axes || tn_build_key_level(search->axis[next].key) > TN_LEVEL_KERNEL)
         TN_TRY(has_chance(state, node, TN_BY_PARALLELISM, true, &has, &chance));
+    if (has && chance && next < search->axes &&
+        tn_build_key_level(search->axis[next].key) == TN_LEVEL_BANK)
+        TN_TRY(has_chance(state, node, TN_BY_PRODUCTS, true, &has, &chance));
     *judged = !has ? WITHOUT_BOUND : chance ? LEFT : REFUSED;
     return TN_OK;
 }
@@ -259,8 +287,11 @@ static tn_status branch(const run *state, const tn_build_node *node, judgement j
         search->node[search->nodes++] = *node;
         return TN_OK;
     }
-    for (size_t v = 0; v < search->axis[axis].count; v++) {
+    uint64_t times;
+    const size_t values = values_of(state, node, axis, &times);
+    for (size_t v = 0; v < values; v++) {
         tn_build_node fixed = fixed_node(state, node, axis, v);
+        fixed.times *= times;
         TN_TRY(judge_set(state, &fixed, &judged));
         if (judged != REFUSED) TN_TRY(branch(state, &fixed, judged));
     }
@@ -271,7 +302,8 @@ static tn_status branch(const run *state, const tn_build_node *node, judgement j
 static tn_build_node root_of(const run *state, const tn_chunk *chunk) {
     const tn_build_search *search = state->search;
     tn_build_node root = {
-        .set = {.build = search->evaluator->base_build, .axes = search->axes, .axis = search->axis}};
+        .set = {.build = search->evaluator->base_build, .axes = search->axes, .axis = search->axis},
+        .times = 1};
     uint64_t left = chunk->inners;
     for (uint32_t i = search->axes; i-- > 0;) {
         tn_build_set_value(&root.set.build, search->axis[i].key, search->axis[i].value[0]);
@@ -297,7 +329,7 @@ tn_status tn_build_search_run(tn_build_search *search, const tn_chunk *chunk, ui
     TN_TRY(branch(&state, &root, judged));
     if (search->nodes) qsort(search->node, search->nodes, sizeof *search->node, by_bound);
     for (size_t i = 0; i < search->nodes; i++) {
-        found->count[TN_CAUSE_NONE] += designs_of(&search->node[i].set);
+        found->count[TN_CAUSE_NONE] += designs_of(&search->node[i]);
         TN_TRY(open_node(&state, &search->node[i]));
     }
     return TN_OK;
