@@ -7,7 +7,7 @@
 
 static const uint32_t NONE = UINT32_MAX;
 
-enum { ROWS_KEPT = 16, LISTS = 512 };
+enum { ROWS_KEPT = 512, LISTS = 512 };
 
 /* How many elements the rows of all memories have: few sets of them come of many kinds of parallelism. */
 typedef struct row_set {
