@@ -64,6 +64,7 @@ typedef struct tn_unit_table {
     bool *defined;              /* [options]: formats have their flows */
     double *sum[TN_LAYER_SUMS]; /* [options] */
     tn_price_part **part;       /* [builds][options] */
+    tn_part_cores **cores;      /* [builds][options]: of bounds */
     tn_demand *demand;          /* [common][options] */
 } tn_unit_table;
 
