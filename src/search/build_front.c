@@ -217,6 +217,21 @@ static tn_status list_options(finder *state, uint32_t u, tn_sums *options, tn_er
     return tn_sums_prune(options, &exact, error);
 }
 
+static tn_status merge_options(finder *state, const tn_sums *before, const tn_sums *options, tn_sums *level,
+                               tn_error *error) {
+    tn_merging merging = {.boxes = &state->boxes,
+                          .join = tn_watched_join,
+                          .user = &state->watches,
+                          .most = state->options->most,
+                          .deadline = state->options->deadline};
+    tn_sums_begin(level, state->dimensions);
+    tn_status status = tn_merging_begin(&merging, level, error);
+    if (status == TN_OK) status = tn_merging_add(&merging, before, options, error);
+    if (status == TN_OK) status = tn_merging_end(&merging, error);
+    tn_merging_free(&merging);
+    return status;
+}
+
 static tn_status merge_unit(finder *state, uint32_t u, const tn_sums *before, tn_error *error) {
     tn_sums options;
     tn_status status = list_options(state, u, &options, error);
@@ -224,8 +239,7 @@ static tn_status merge_unit(finder *state, uint32_t u, const tn_sums *before, tn
     if (status == TN_OK) status = TN_ALLOC(options.count, &state->option[u], error);
     if (status == TN_OK) {
         memcpy(state->option[u], options.left, options.count * sizeof *options.left);
-        status = tn_sums_merge(before, &options, &state->boxes, tn_watched_join, &state->watches,
-                               state->options->most, state->options->deadline, &state->level[u], error);
+        status = merge_options(state, before, &options, &state->level[u], error);
     }
     if (status == TN_OK && tn_watched_close_with(&state->watches, u)) {
         status = tn_watched_close(&state->watches, u, state->cost, &state->level[u], error);
