@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "device/block.h"
+#include "search/like_front.h"
 #include "search/watched.h"
 
 #include <math.h>
@@ -71,19 +72,8 @@ typedef struct {
 
 /* ---- costs ---- */
 
-/* As it is summed: degrees of freedom negated. */
 static double cost_of_option(const finder *state, uint32_t u, uint64_t option, tn_layer_cost cost) {
-    const tn_unit_table *unit = &state->table->unit[u];
-    switch (cost) {
-    case TN_COST_DEGREES:
-        return -unit->sum[TN_SUM_DEGREES][option];
-    case TN_COST_PARAMETERS:
-        return unit->sum[TN_SUM_PARAMETERS][option];
-    case TN_COST_MACS:
-        return unit->sum[TN_SUM_MACS][option];
-    default:
-        return tn_part_cost(&unit->part[state->build_index][option], cost);
-    }
+    return tn_option_cost(state->table, state->build_index, u, option, cost);
 }
 
 static double cost_of_rest(const finder *state, tn_layer_cost cost) {
@@ -259,25 +249,17 @@ static tn_status begin_with_rest(finder *state, tn_sums *start, tn_error *error)
 
 /* ---- what is left ---- */
 
-/* All costs of a point of the last level, from its options. */
-static tn_status put_point(finder *state, uint32_t index, tn_build_front *front, tn_error *error) {
-    uint32_t units = state->table->units;
+/* All costs of a point whose options are in the front's next place; value[dimensions]: its sums. */
+static tn_status put_point(finder *state, const double *value, tn_build_front *front, tn_error *error) {
     tn_price_part memory;
     size_t target = front->count;
-    for (int c = 0; c < TN_COSTS; c++) front->cost[c][target] = cost_of_rest(state, (tn_layer_cost)c);
-    const tn_sums *last = &state->level[units - 1];
-    double summed[TN_COSTS] = {0};
-    for (size_t d = 0; d < state->dimensions; d++) summed[state->cost[d]] = last->value[d][index];
-    for (uint32_t u = units; u-- > 0;) {
-        uint32_t option = state->option[u][state->level[u].right[index]];
-        front->option[u][target] = option;
-        for (int c = 0; c < TN_COSTS; c++)
-            front->cost[c][target] += cost_of_option(state, u, option, (tn_layer_cost)c);
-        index = state->level[u].left[index];
+    for (int c = 0; c < TN_COSTS; c++) {
+        front->cost[c][target] = cost_of_rest(state, (tn_layer_cost)c);
+        for (uint32_t u = 0; u < state->table->units; u++)
+            front->cost[c][target] += cost_of_option(state, u, front->option[u][target], (tn_layer_cost)c);
     }
-    /* Those that were summed have the memories of shared arrays in them. */
-    for (size_t d = 0; d < state->dimensions; d++)
-        front->cost[state->cost[d]][target] = summed[state->cost[d]];
+    /* Those that were summed have the memories of shared arrays and of classes of cores in them. */
+    for (size_t d = 0; d < state->dimensions; d++) front->cost[state->cost[d]][target] = value[d];
     TN_TRY(descriptors(state, front->cost[TN_COST_OPERATIONS][target], &memory, error));
     /* Where bounds cover each other, what a design covers may have fewer operations. */
     if (state->options->bounds_only) memory = state->least_descriptors;
@@ -290,15 +272,73 @@ static tn_status put_point(finder *state, uint32_t index, tn_build_front *front,
     return TN_OK;
 }
 
-static tn_status list_points(finder *state, tn_build_front *front, tn_error *error) {
-    uint32_t units = state->table->units;
-    const tn_sums *last = &state->level[units - 1];
-    for (int c = 0; c < TN_COSTS; c++) TN_TRY(TN_ALLOC(last->count, &front->cost[c], error));
+static tn_status begin_front(const finder *state, size_t count, tn_build_front *front, tn_error *error) {
+    const uint32_t units = state->table->units;
+    for (int c = 0; c < TN_COSTS; c++) TN_TRY(TN_ALLOC(count, &front->cost[c], error));
     TN_TRY(TN_ALLOC(units, &front->option, error));
-    for (uint32_t u = 0; u < units; u++) TN_TRY(TN_ALLOC(last->count, &front->option[u], error));
-    for (size_t i = 0; i < last->count; i++) TN_TRY(put_point(state, (uint32_t)i, front, error));
+    for (uint32_t u = 0; u < units; u++) TN_TRY(TN_ALLOC(count, &front->option[u], error));
     front->slack = state->options->epsilon > 0 ? pow(1 + state->boxes.width, rounds_of(state)) : 1;
     return TN_OK;
+}
+
+/* Unit by unit. */
+static tn_status find_by_units(finder *state, tn_build_front *front, tn_error *error) {
+    const uint32_t units = state->table->units;
+    tn_sums start = {0};
+    tn_status status = TN_ALLOC(units, &state->level, error);
+    if (status == TN_OK) status = TN_ALLOC(units, &state->option, error);
+    if (status == TN_OK) status = begin_with_rest(state, &start, error);
+    for (uint32_t u = 0; status == TN_OK && u < units; u++)
+        status = merge_unit(state, u, u ? &state->level[u - 1] : &start, error);
+    const tn_sums *last = status == TN_OK ? &state->level[units - 1] : NULL;
+    if (status == TN_OK) status = begin_front(state, last->count, front, error);
+    for (size_t i = 0; status == TN_OK && i < last->count; i++) {
+        double value[TN_SUM_DIMENSIONS];
+        size_t index = i;
+        for (size_t d = 0; d < state->dimensions; d++) value[d] = last->value[d][i];
+        for (uint32_t u = units; u-- > 0; index = state->level[u].left[index])
+            front->option[u][front->count] = state->option[u][state->level[u].right[index]];
+        status = put_point(state, value, front, error);
+    }
+    tn_sums_free(&start);
+    for (uint32_t u = 0; u < units; u++) {
+        if (state->level) tn_sums_free(&state->level[u]);
+        if (state->option) tn_free(state->option[u]);
+    }
+    tn_free(state->level);
+    tn_free(state->option);
+    return status;
+}
+
+/* By like units; of what adds no memories are common. */
+static tn_status find_by_likes(finder *state, tn_build_front *front, tn_error *error) {
+    double start[TN_SUM_DIMENSIONS], sure[TN_SUM_DIMENSIONS];
+    tn_arena arena = {0};
+    tn_like_units likes;
+    tn_like_front found = {.option = NULL};
+    for (size_t d = 0; d < state->dimensions; d++) {
+        const tn_layer_cost cost = state->cost[d];
+        start[d] = cost_of_rest(state, cost);
+        sure[d] = cost == TN_COST_CAPACITY || cost == TN_COST_BRAM18
+                      ? tn_part_cost(&state->least_descriptors, cost)
+                      : 0;
+    }
+    tn_status status = tn_like_units_find(state->table, state->build_index, state->dimensions, state->cost,
+                                          &arena, &likes, error);
+    if (status == TN_OK)
+        status = tn_like_front_find(&likes, start, &state->boxes, sure, state->options->most,
+                                    state->options->deadline, &found, error);
+    if (status == TN_OK) status = begin_front(state, found.sums.count, front, error);
+    for (size_t i = 0; status == TN_OK && i < found.sums.count; i++) {
+        double value[TN_SUM_DIMENSIONS];
+        for (size_t d = 0; d < state->dimensions; d++) value[d] = found.sums.value[d][i];
+        for (uint32_t u = 0; u < state->table->units; u++)
+            front->option[u][front->count] = found.option[u][i];
+        status = put_point(state, value, front, error);
+    }
+    tn_like_front_free(&found, state->table->units);
+    tn_arena_free(&arena);
+    return status;
 }
 
 tn_status tn_build_front_find(const tn_space *space, const tn_units *units, const tn_layer_table *table,
@@ -311,24 +351,12 @@ tn_status tn_build_front_find(const tn_space *space, const tn_units *units, cons
                     .build_index = build,
                     .options = options,
                     .digit = digit};
-    tn_sums start = {0};
     *front = (tn_build_front){0};
-    tn_status status = TN_ALLOC(table->units, &state.level, error);
-    if (status == TN_OK) status = TN_ALLOC(table->units, &state.option, error);
-    if (status == TN_OK) status = tn_watched_begin(&state.watches, table, state.build, space->device, error);
+    tn_status status = tn_watched_begin(&state.watches, table, state.build, space->device, error);
     if (status == TN_OK) status = choose_dimensions(&state, error);
-    if (status == TN_OK) status = begin_with_rest(&state, &start, error);
-    for (uint32_t u = 0; status == TN_OK && u < table->units; u++)
-        status = merge_unit(&state, u, u ? &state.level[u - 1] : &start, error);
-    if (status == TN_OK) status = list_points(&state, front, error);
-    tn_sums_free(&start);
-    for (uint32_t u = 0; u < table->units; u++) {
-        if (state.level) tn_sums_free(&state.level[u]);
-        if (state.option) tn_free(state.option[u]);
-    }
+    if (status == TN_OK)
+        status = table->bounded ? find_by_likes(&state, front, error) : find_by_units(&state, front, error);
     tn_watched_free(&state.watches);
-    tn_free(state.level);
-    tn_free(state.option);
     if (status != TN_OK) tn_build_front_free(front, table->units);
     return status;
 }

@@ -648,3 +648,18 @@ double tn_part_cost(const tn_price_part *part, tn_layer_cost cost) {
         return 0;
     }
 }
+
+double tn_option_cost(const tn_layer_table *table, size_t build, uint32_t unit, uint64_t option,
+                      tn_layer_cost cost) {
+    const tn_unit_table *its = &table->unit[unit];
+    switch (cost) {
+    case TN_COST_DEGREES:
+        return -its->sum[TN_SUM_DEGREES][option];
+    case TN_COST_PARAMETERS:
+        return its->sum[TN_SUM_PARAMETERS][option];
+    case TN_COST_MACS:
+        return its->sum[TN_SUM_MACS][option];
+    default:
+        return tn_part_cost(&its->part[build][option], cost);
+    }
+}

@@ -94,6 +94,10 @@ typedef struct tn_layer_table {
     const char *refused; /* NULL, or why prices do not split */
 } tn_layer_table;
 
+/* What an option of a unit adds to a cost under a build; degrees of freedom negated. */
+double tn_option_cost(const tn_layer_table *table, size_t build, uint32_t unit, uint64_t option,
+                      tn_layer_cost cost);
+
 /* digit[choices]: of the model keys (the rest is not read). inner[builds]: combinations of the build's choices. bounded: parts
  * are to be bounds. Lives in `arena`. Interruptions end it early with TN_INTERRUPTED. */
 tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, const uint32_t *digit,
