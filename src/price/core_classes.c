@@ -139,7 +139,8 @@ typedef struct {
     const tn_parting *parting;
     const uses_of_step *found;
     tn_array_rows rows;
-    uint32_t *layers; /* [classes before, and those of the step][units + 1]: of this step; grows */
+    uint32_t *class_of; /* [arrays] */
+    uint32_t *layers;   /* [classes before, and those of the step][units + 1]: of this step; grows */
     size_t layer_room;
     tn_arena *arena;
 } adder;
@@ -197,9 +198,11 @@ static tn_status add_core(void *user, uint32_t array, tn_core_class *its, tn_err
         place = classes->count++;
         classes->slot[slot] = place + 1;
         classes->list[place] = *its;
+        classes->list[place].linked = place;
         TN_TRY(TN_NEW(state->arena, units + 1, &classes->list[place].most, error));
     }
     tn_core_class *kept = &classes->list[place];
+    state->class_of[array] = place;
     kept->is_blurred |= state->found->is_full[array];
     add_way(kept, &state->found->way[array]);
     add_rows(state, kept, array, is_new);
@@ -212,14 +215,55 @@ static tn_status add_core(void *user, uint32_t array, tn_core_class *its, tn_err
     return TN_OK;
 }
 
+/* ---- rows of one size ---- */
+
+static uint32_t first_linked(const tn_core_classes *classes, uint32_t core_class) {
+    while (classes->list[core_class].linked != core_class) core_class = classes->list[core_class].linked;
+    return core_class;
+}
+
+static void link_classes(tn_core_classes *classes, uint32_t a, uint32_t b) {
+    a = first_linked(classes, a);
+    b = first_linked(classes, b);
+    const bool is_open = classes->list[a].is_open || classes->list[b].is_open;
+    classes->list[a > b ? a : b].linked = a > b ? b : a;
+    classes->list[a > b ? b : a].is_open = is_open;
+}
+
+/* What updates, and copies of parts, go through. */
+static void link_updates(const adder *state) {
+    const tn_step *step = state->found->step;
+    tn_core_classes *classes = state->classes;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *operation = &step->operation[i];
+        uint32_t first = NONE;
+        bool others = operation->partial != NULL;
+        if (!tn_operation_is_update(operation) && !operation->partial) continue;
+        for (uint32_t j = 0; j < operation->read_count; j++) {
+            const uint32_t its = state->class_of[operation->reads[j]];
+            others |= its == NONE || classes->list[its].is_blurred;
+            if (its == NONE) continue;
+            if (first == NONE) first = its;
+            link_classes(classes, first, its);
+        }
+        if (first != NONE && others) classes->list[first_linked(classes, first)].is_open = true;
+        const uint32_t written = operation->partial ? state->class_of[operation->writes[0]] : NONE;
+        if (written != NONE) classes->list[first_linked(classes, written)].is_open = true;
+    }
+}
+
 tn_status tn_core_classes_add(tn_core_classes *classes, const tn_parting *parting, tn_arena *arena,
                               tn_error *error) {
     tn_arena scratch = {0};
     uses_of_step found;
     adder state = {.classes = classes, .parting = parting, .found = &found, .arena = arena};
+    const uint32_t arrays = parting->workload->step->arrays;
     tn_status status = find_uses(parting->workload->step, &scratch, &found, error);
     if (status == TN_OK) status = tn_array_rows_find(parting->workload, &scratch, &state.rows, error);
+    if (status == TN_OK) status = TN_NEW(&scratch, arrays, &state.class_of, error);
+    for (uint32_t a = 0; status == TN_OK && a < arrays; a++) state.class_of[a] = NONE;
     if (status == TN_OK) status = each_core(&found, &scratch, add_core, &state, error);
+    if (status == TN_OK) link_updates(&state);
     tn_free(state.layers);
     tn_arena_free(&scratch);
     return status;
@@ -315,6 +359,18 @@ static uint32_t least_row_log(const tn_core_class *its, const tn_mapped *mapped,
                                                                 : least;
 }
 
+/* Whatever the other members, and what those are updated with. */
+static uint32_t most_row_log(const tn_core_classes *classes, uint32_t core_class, const tn_mapped *mapped,
+                             const tn_build *build) {
+    const uint32_t first = first_linked(classes, core_class);
+    uint32_t most = 0;
+    if (classes->list[first].is_open || build->off_chip_over_bytes > 0) return tn_widest_row_log(build);
+    for (uint32_t i = 0; i < classes->count; i++)
+        if (first_linked(classes, i) == first)
+            most = (uint32_t)tn_greatest(most, row_log_of(*mapped, &classes->list[i].uses, build));
+    return most;
+}
+
 /* D and A of all counts, from what memories of so many take. */
 static tn_status find_sums(const double *memory_bits, uint64_t group, bool is_known, tn_arena *arena,
                            tn_core_share *share, tn_error *error) {
@@ -335,8 +391,10 @@ static tn_status find_sums(const double *memory_bits, uint64_t group, bool is_kn
     return TN_OK;
 }
 
-tn_status tn_core_share_find(const tn_workload *workload, const tn_build *build, const tn_core_class *its,
-                             tn_arena *arena, tn_core_share *share, tn_error *error) {
+tn_status tn_core_share_find(const tn_workload *workload, const tn_build *build,
+                             const tn_core_classes *classes, uint32_t core_class, tn_arena *arena,
+                             tn_core_share *share, tn_error *error) {
+    const tn_core_class *its = &classes->list[core_class];
     const tn_extent extent = {its->stored, 1};
     const tn_mapped mapped = {.word_bits = its->word_bits,
                               .arrays = 1,
@@ -348,12 +406,13 @@ tn_status tn_core_share_find(const tn_workload *workload, const tn_build *build,
                               .use = its->uses.use};
     const uint64_t group = tn_least(build->group, its->layers);
     const uint32_t least_log = least_row_log(its, &mapped, build),
-                   most_log = (uint32_t)tn_greatest(least_log, tn_widest_row_log(build));
+                   most_log =
+                       (uint32_t)tn_greatest(least_log, most_row_log(classes, core_class, &mapped, build));
     uint64_t rows[TN_ROW_LOGS];
     double *memory_bits;
     for (uint32_t log = 0; log < TN_ROW_LOGS; log++)
         rows[log] = its->is_padded ? its->rows[log] : ((its->stored - 1) >> log) + 1;
-    *share = (tn_core_share){.layers = its->layers};
+    *share = (tn_core_share){.layers = its->layers, .most_log = most_log};
     TN_TRY(TN_ALLOC(group + 1, &memory_bits, error));
     tn_status status =
         tn_least_share(workload, build, &mapped, rows, least_log,

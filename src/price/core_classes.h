@@ -9,7 +9,8 @@
  *
  * Theorem 1: m cores of the class take no less than S(m) in any design. Proof: the rows of a class are no narrower than the widest
  * use that is asked of what its members are updated with, so no narrower than the least of those over all members (ways), and no
- * wider than any block of the kernels. In rows of one width a core takes no fewer of them than the fewest
+ * wider than the widest use of all classes that updates link in some step, as rows become wide by uses and by updates alone
+ * (memory/laid.h). In rows of one width a core takes no fewer of them than the fewest
  * that its words can cover it with, and the least of those over all members (rows). c(k) is the least over these rows, and no
  * blocks get fewer with depth. Where layouts are ideal a row is as wide as the uses of the class, and not padded.
  *
@@ -45,6 +46,9 @@ typedef struct tn_core_class {
     uint32_t ways; /* uses of all that some core is updated with, which has rows of one size; more ways: 0, */
     bool has_more_ways; /* and its own */
     tn_core_uses way[TN_CORE_WAYS];
+    uint32_t
+        linked; /* a class that some update goes through, too: the first of them, in turn, stands for all; */
+    bool is_open; /* what stands for all: and through what is no core of a known class */
     bool is_padded;
     uint64_t rows[TN_ROW_LOGS]; /* the fewest of any, where each of them is known to be padded */
     uint32_t layers;            /* N */
@@ -70,13 +74,15 @@ tn_status tn_core_classes_find(const tn_core_classes *classes, const tn_parting 
 /* What cores of a class take under a build. */
 typedef struct tn_core_share {
     double capacity_bits, bram18, uram; /* L: of one, whatever memory it lies in */
+    uint32_t most_log;                  /* rows have no more than 2^this elements */
     uint32_t layers;                    /* N, */
     double *alone, *among; /* [layers + 1]: D and A of capacity_bits; L n where theorem 1 is not known */
 } tn_core_share;
 
 /* Of cores that the build's keys place (placement as-built, geometry hls). Lives in `arena`. */
-tn_status tn_core_share_find(const tn_workload *workload, const tn_build *build, const tn_core_class *its,
-                             tn_arena *arena, tn_core_share *share, tn_error *error);
+tn_status tn_core_share_find(const tn_workload *workload, const tn_build *build,
+                             const tn_core_classes *classes, uint32_t core_class, tn_arena *arena,
+                             tn_core_share *share, tn_error *error);
 
 /* The least that one of 1 to `group` arrays like `mapped` takes in a memory of rows of 2^least_log to 2^most_log elements;
  * rows[log]: the fewest that it has. memory_bits[group + 1]: capacity of a memory of so many; NULL: not asked for. */

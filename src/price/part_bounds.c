@@ -6,6 +6,7 @@
 #include "layout/layout_problem.h"
 #include "memory/memory_share.h"
 #include "price/array_rows.h"
+#include "price/cycle_bounds.h"
 #include "price/energy.h"
 #include "price/fixed_pools.h"
 #include "price/parting.h"
@@ -30,12 +31,13 @@ typedef struct {
 } kept_share;
 
 typedef struct {
-    const tn_parting *parting;
+    tn_parting *parting;
     const tn_workload *workload;
     const tn_step *step;
     const tn_build *build;
     const tn_part_view *view;
     tn_plan *plan;
+    tn_arena *arena; /* of the parting */
     tn_arena scratch;
     bool is_placed;       /* memories are where the keys say, and take no less with more rows */
     bool is_laid;         /* layouts are found: rows are no narrower than uses ask, but may be wider */
@@ -366,34 +368,6 @@ static tn_status add_memories(bounder *state, const tn_part_view *view, tn_price
 
 /* ---- work ---- */
 
-/* The build with one operation after the other, whose operations take no more than its own. */
-static tn_build in_turn(const tn_build *build) {
-    tn_build turn = *build;
-    turn.vector_units = tn_build_shares_vectors(build) ? TN_UNITS_SHARED : TN_UNITS_OWN;
-    turn.schedule = TN_SCHEDULE_SEQUENTIAL;
-    turn.blocks = 1;
-    turn.layouts = tn_build_searches_layouts(build) ? TN_LAID_BOUND : TN_LAID_IDEALLY;
-    return turn;
-}
-
-/* An operation in pieces: a cycle for each block of it. */
-static double least_of_pieces(const tn_workload *workload, const tn_build *build, const tn_work *work) {
-    const tn_product_size *size = &work->size;
-    double blocks = (double)size->batch;
-    if (work->product) {
-        blocks *= (double)tn_ceil_div(size->rows, build->rows) *
-                  (double)tn_ceil_div(size->columns, build->columns) *
-                  (double)tn_ceil_div(size->reduction, build->reduction);
-        if (build->array == TN_ARRAY_SYSTOLIC) /* cells multiply what they hold */
-            blocks = (double)size->batch * (double)size->rows * (double)size->columns *
-                     (double)size->reduction / ((double)build->rows * (double)build->columns);
-    } else {
-        blocks = (double)size->rows * (double)size->columns / (double)build->vector;
-    }
-    (void)workload;
-    return floor(blocks * fmin(1, work->cycle_ratio) * fmin(1, work->share));
-}
-
 static uint32_t kind_of(const tn_workload *workload, const tn_work *work) {
     return work->product ? work->arithmetic : workload->arithmetics;
 }
@@ -401,28 +375,6 @@ static uint32_t kind_of(const tn_workload *workload, const tn_work *work) {
 static double kernels_of(const tn_workload *workload, const tn_build *build, uint32_t kind) {
     return (double)(kind < workload->arithmetics ? tn_workload_matmuls(workload, build, kind)
                                                  : tn_workload_vector_units(workload, build));
-}
-
-/* cycles[operations] */
-static tn_status find_cycles(bounder *state, double *cycles, tn_work_price *price, tn_error *error) {
-    tn_workload *workload = state->parting->workload;
-    const tn_build turn = in_turn(state->build);
-    const bool in_pieces = state->build->schedule == TN_SCHEDULE_PIPELINED;
-    TN_TRY(tn_price_work(workload, state->plan, &turn, price, error));
-    for (uint32_t i = 0; i < state->step->operations; i++) {
-        const uint32_t work = workload->work_of[i];
-        cycles[i] = in_pieces ? least_of_pieces(workload, state->build, &workload->work[work])
-                              : (double)workload->cycles[state->plan->off_chip ? i : work];
-    }
-    if (turn.layouts != TN_LAID_BOUND || in_pieces || state->plan->off_chip) return TN_OK;
-    tn_build alone = turn;
-    tn_work_price closer;
-    alone.layouts = TN_LAID_ALONE;
-    TN_TRY(tn_plan_lay(workload, state->plan, &alone, error));
-    TN_TRY(tn_price_work(workload, state->plan, &alone, &closer, error));
-    for (uint32_t i = 0; i < state->step->operations; i++)
-        cycles[i] = fmax(cycles[i], (double)workload->cycles[i]);
-    return TN_OK;
 }
 
 /* What the step's energy grows by with a cycle that it lasts, and with one that a matmul kernel works. */
@@ -450,7 +402,8 @@ static tn_status add_work(bounder *state, const tn_part_view *view, tn_price_par
     double *cycles, lasting, busy[TN_ARITHMETICS_MOST] = {0};
     tn_work_price price;
     TN_TRY(TN_NEW(&state->scratch, state->step->operations, &cycles, error));
-    TN_TRY(find_cycles(state, cycles, &price, error));
+    TN_TRY(tn_cycle_bounds_find(state->parting, state->plan, state->build, state->view->core, state->arena,
+                                cycles, &price, error));
     rates_of(state, &price, &lasting, busy);
     for (uint32_t i = 0; i < state->step->operations; i++) {
         const tn_work *work = &workload->work[workload->work_of[i]];
@@ -481,9 +434,10 @@ static void add_off_chip(const bounder *state, tn_price_part *part) {
 
 /* ---- the whole ---- */
 
-static tn_status begin(tn_parting *parting, const tn_build *build, const tn_part_view *view, bounder *state,
-                       tn_error *error) {
+static tn_status begin(tn_parting *parting, const tn_build *build, const tn_part_view *view, tn_arena *arena,
+                       bounder *state, tn_error *error) {
     *state = (bounder){.parting = parting,
+                       .arena = arena,
                        .view = view,
                        .workload = parting->workload,
                        .step = parting->workload->step,
@@ -530,7 +484,7 @@ tn_status tn_parting_bound(tn_parting *parting, const tn_build *this_build, cons
     const tn_build build = tn_build_effective(this_build);
     bounder state;
     memset(part, 0, (parting->units + 1) * sizeof *part);
-    tn_status status = begin(parting, &build, view, &state, error);
+    tn_status status = begin(parting, &build, view, arena, &state, error);
     if (status == TN_OK) status = add_work(&state, view, part, error);
     if (status == TN_OK) status = add_memories(&state, view, part, error);
     if (status == TN_OK) add_off_chip(&state, part);
@@ -565,7 +519,8 @@ static tn_status choose_kind(bounder *state, tn_part_view *view, tn_error *error
     double *cycles, work[TN_ARITHMETICS_MOST + 1] = {0}, most = -1;
     tn_work_price price;
     TN_TRY(TN_NEW(&state->scratch, state->step->operations, &cycles, error));
-    TN_TRY(find_cycles(state, cycles, &price, error));
+    TN_TRY(tn_cycle_bounds_find(state->parting, state->plan, state->build, state->view->core, state->arena,
+                                cycles, &price, error));
     for (uint32_t i = 0; i < state->step->operations; i++)
         work[kind_of(workload, &workload->work[workload->work_of[i]])] += cycles[i];
     for (uint32_t kind = 0; kind <= workload->arithmetics; kind++) {
@@ -584,7 +539,7 @@ static tn_status find_shares(const tn_workload *workload, const tn_build *build,
     tn_core_share *share;
     TN_TRY(TN_NEW(arena, classes->count, &share, error));
     for (uint32_t i = 0; i < classes->count; i++)
-        TN_TRY(tn_core_share_find(workload, build, &classes->list[i], arena, &share[i], error));
+        TN_TRY(tn_core_share_find(workload, build, classes, i, arena, &share[i], error));
     view->core = share;
     return TN_OK;
 }
@@ -595,7 +550,7 @@ tn_status tn_part_view_choose(tn_parting *parting, const tn_build *this_build, c
     bounder state = {0};
     *view = (tn_part_view){.survey = survey, .kind = NONE};
     tn_status status = find_shares(parting->workload, &build, arena, view, error);
-    if (status == TN_OK) status = begin(parting, &build, view, &state, error);
+    if (status == TN_OK) status = begin(parting, &build, view, arena, &state, error);
     if (status == TN_OK) status = choose_moments(&state, view, error);
     if (status == TN_OK) status = choose_kind(&state, view, error);
     tn_arena_free(&state.scratch);
@@ -604,7 +559,7 @@ tn_status tn_part_view_choose(tn_parting *parting, const tn_build *this_build, c
 
 tn_status tn_bound_kernels(tn_workload *workload, const tn_build *build, tn_resources *kernels,
                            tn_error *error) {
-    const tn_build effective = tn_build_effective(build), turn = in_turn(&effective);
+    const tn_build effective = tn_build_effective(build), turn = tn_build_in_turn(&effective);
     tn_work_price work;
     tn_plan *plan;
     TN_TRY(tn_workload_plan(workload, &effective, &plan, error));
