@@ -377,34 +377,44 @@ static double kernels_of(const tn_workload *workload, const tn_build *build, uin
                                                  : tn_workload_vector_units(workload, build));
 }
 
-/* What the step's energy grows by with a cycle that it lasts, and with one that a matmul kernel works. */
-static void rates_of(const bounder *state, const tn_work_price *price, double *lasting, double *busy) {
+/* Joules that a cycle adds which the step lasts, static and of kernels that idle, or which a matmul kernel works. */
+typedef struct {
+    double resting, idle, busy[TN_ARITHMETICS_MOST];
+    double watts; /* of the whole step, at least */
+} energy_rates;
+
+/* A step with a deadline may rest for some of its time. */
+static energy_rates rates_of(const bounder *state, const tn_work_price *price) {
     const tn_device *device = state->workload->device;
     const tn_device_energy *energy = &device->energy;
     const tn_step *step = state->step;
     const tn_resources kernels = tn_workload_kernels(state->workload, state->build, price);
-    double volts = energy->voltage_V.value, share = 1;
-    if (step->deadline_us > 0 && volts > 0)
-        share = fmin(1, fmax(step->least_V, tn_energy_volts(device, 0)) / volts);
+    const double volts = energy->voltage_V.value, clock_Hz = device->clock_MHz * 1e6;
+    const bool may_rest = step->deadline_us > 0;
+    double share = 1;
+    if (may_rest && volts > 0) share = fmin(1, fmax(step->least_V, tn_energy_volts(device, 0)) / volts);
     const double pJ = 1e-12 * volts * volts * share * share;
-    *lasting = energy->static_W.value * share / (device->clock_MHz * 1e6) +
-               pJ * energy->idle_toggle.value * tn_energy_capacitance_pF(device, &kernels);
+    energy_rates rates = {.resting = energy->static_W.value * share / clock_Hz,
+                          .idle =
+                              pJ * energy->idle_toggle.value * tn_energy_capacitance_pF(device, &kernels)};
     for (uint32_t i = 0; i < state->workload->arithmetics; i++)
-        busy[i] = pJ * fmax(0, energy->toggle.value - energy->idle_toggle.value) *
-                  tn_energy_capacitance_pF(device, &price->matmul[i]);
-    if (energy->toggle.value < energy->idle_toggle.value)
-        *lasting = energy->static_W.value * share / (device->clock_MHz * 1e6);
+        rates.busy[i] = pJ * fmax(0, energy->toggle.value - energy->idle_toggle.value) *
+                        tn_energy_capacitance_pF(device, &price->matmul[i]);
+    if (energy->toggle.value < energy->idle_toggle.value) rates.idle = 0;
+    rates.watts = clock_Hz * (rates.resting + (may_rest ? 0 : rates.idle));
+    return rates;
 }
 
 static tn_status add_work(bounder *state, const tn_part_view *view, tn_price_part *part, tn_error *error) {
     const tn_workload *workload = state->workload;
     const bool in_turn = state->build->schedule == TN_SCHEDULE_SEQUENTIAL;
-    double *cycles, lasting, busy[TN_ARITHMETICS_MOST] = {0};
+    double *cycles;
     tn_work_price price;
     TN_TRY(TN_NEW(&state->scratch, state->step->operations, &cycles, error));
     TN_TRY(tn_cycle_bounds_find(state->parting, state->plan, state->build, state->view->core, state->arena,
                                 cycles, &price, error));
-    rates_of(state, &price, &lasting, busy);
+    const energy_rates rates = rates_of(state, &price);
+    part[state->parting->units].watts = rates.watts;
     for (uint32_t i = 0; i < state->step->operations; i++) {
         const tn_work *work = &workload->work[workload->work_of[i]];
         tn_price_part *its = &part[state->parting->unit_of_operation[i]];
@@ -412,11 +422,14 @@ static tn_status add_work(bounder *state, const tn_part_view *view, tn_price_par
         double lasts = cycles[i];
         if (!in_turn) lasts = kind == view->kind ? lasts / kernels_of(workload, state->build, kind) : 0;
         its->cycles += lasts;
-        its->joules += lasts * lasting;
+        its->static_joules += lasts * rates.resting;
+        its->dynamic_joules += lasts * rates.idle;
         /* What waits for external memory is not all work. */
-        if (work->product && !state->plan->off_chip) its->joules += cycles[i] * busy[kind];
+        if (work->product && !state->plan->off_chip) its->dynamic_joules += cycles[i] * rates.busy[kind];
         its->operations++;
     }
+    for (uint32_t u = 0; u <= state->parting->units; u++)
+        part[u].joules = part[u].static_joules + part[u].dynamic_joules;
     return TN_OK;
 }
 

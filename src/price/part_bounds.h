@@ -1,7 +1,7 @@
 /* What groups of layers add at least to the price of a step, whatever the build's keys and whatever the other layers are:
  * parts whose sum no price as built (tn_price_step) is below. For builds whose price does not split (price/parts.h).
  *
- * Theorem: for every build, the sums of `cycles`, `capacity_bits`, `bram18`, `uram`, `joules` and of bytes off chip over all
+ * Theorem: for every build, the sums of `cycles`, `capacity_bits`, `bram18`, `uram`, of energy, power and bytes off chip over all
  * parts are at most those of the price. Proof, by what a part is made of:
  *   Cycles, one operation after the other: an operation takes no less than tn_price_bound says of it, which looks at the
  *   operation and its kernel alone (TN_LAID_BOUND); what is laid in no layouts takes what it takes ideally. Where all is on
@@ -23,7 +23,8 @@
  *   of its operations. Separate buffers: each array in a memory as a core without a group.
  *   Searched placement, geometry yosys: bits, as in pools.
  *   Staging memories and routing: nothing. Bytes off chip follow from the arrays.
- *   Joules: static power while the step lasts, kernels idle all the time, and matmul kernels busy for the products' work. */
+ *   Joules: static power while the step lasts, kernels idle all the time, and matmul kernels busy for the products' work; each on
+ *   its own, too. Watts: what rests and idles all the time. */
 #ifndef TN_PRICE_PART_BOUNDS_H
 #define TN_PRICE_PART_BOUNDS_H
 

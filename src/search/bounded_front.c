@@ -423,20 +423,16 @@ static double worse_at_least(const reach *reaching, const tn_build_task *job, co
     double cost[TN_COSTS], most = 1;
     tn_point point;
     for (int c = 0; c < TN_COSTS; c++) {
-        cost[c] = tn_part_cost(&table->rest[job->build], (tn_layer_cost)c);
+        cost[c] = tn_rest_cost(table, job->build, (tn_layer_cost)c);
         one.front.cost[c] = &cost[c];
     }
-    cost[TN_COST_PARAMETERS] += table->rest_sum[TN_SUM_PARAMETERS];
-    cost[TN_COST_MACS] += table->rest_sum[TN_SUM_MACS];
     for (uint32_t u = 0; u < table->units; u++) {
-        const tn_unit_table *unit = &table->unit[u];
-        if (!unit->defined[option[u]]) return INFINITY;
+        if (!table->unit[u].defined[option[u]]) return INFINITY;
         for (int c = 0; c < TN_COSTS; c++)
-            cost[c] += tn_part_cost(&unit->part[job->build][option[u]], (tn_layer_cost)c);
-        cost[TN_COST_DEGREES] += unit->sum[TN_SUM_DEGREES][option[u]];
-        cost[TN_COST_PARAMETERS] += unit->sum[TN_SUM_PARAMETERS][option[u]];
-        cost[TN_COST_MACS] += unit->sum[TN_SUM_MACS][option[u]];
+            cost[c] += tn_option_cost(table, job->build, u, option[u], (tn_layer_cost)c);
     }
+    for (int c = 0; c < TN_COSTS; c++)
+        if (tn_cost_is_negated(table, (tn_layer_cost)c)) cost[c] = -cost[c];
     const tn_evaluation evaluation = tn_decomposing_bound(reaching->state, &one, 0);
     tn_space_point(reaching->space, &evaluation, 0, &point);
     for (size_t k = 0; k < reaching->objectives; k++)

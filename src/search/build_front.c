@@ -77,17 +77,8 @@ static double cost_of_option(const finder *state, uint32_t u, uint64_t option, t
 }
 
 static double cost_of_rest(const finder *state, tn_layer_cost cost) {
-    switch (cost) {
-    case TN_COST_DEGREES:
-        return 0;
-    case TN_COST_PARAMETERS:
-        return state->table->rest_sum[TN_SUM_PARAMETERS];
-    case TN_COST_MACS:
-        return state->table->rest_sum[TN_SUM_MACS];
-    default:
-        return tn_part_cost(&state->table->rest[state->build_index], cost) +
-               tn_part_cost(&state->watches.constant, cost);
-    }
+    return tn_rest_cost(state->table, state->build_index, cost) +
+           tn_part_cost(&state->watches.constant, cost);
 }
 
 /* The least (or greatest) that the options of a unit can add. */
@@ -125,13 +116,23 @@ static void add_dimension(finder *state, tn_layer_cost cost) {
     state->dimensions++;
 }
 
+/* Whether designs differ in an objective. Where prices split memories that units share may tell them apart, too. */
+static bool varies(const finder *state, tn_layer_cost cost) {
+    bool does = !state->table->bounded;
+    for (uint32_t u = 0; u < state->table->units && !does; u++)
+        does = extreme(state, u, cost, false) < extreme(state, u, cost, true);
+    return does;
+}
+
 /* Objectives first, then what must not be exceeded: guards. */
 static tn_status choose_dimensions(finder *state, tn_error *error) {
     const tn_resources *budget = &state->space->budget;
     tn_price_part least, most;
     double bram18, uram;
     for (int c = 0; c < TN_COSTS; c++)
-        if (state->options->objective[c]) add_dimension(state, (tn_layer_cost)c);
+        if (state->options->objective[c] && varies(state, (tn_layer_cost)c))
+            add_dimension(state, (tn_layer_cost)c);
+    if (state->dimensions == 0) add_dimension(state, TN_COST_CYCLES); /* the fastest of all stands for them */
     state->boxes.rounded = state->dimensions;
     /* An objective that is rounded guards nothing: what breaks a constraint could cover what holds it. */
     for (int c = 0; c < TN_COSTS; c++)
@@ -161,7 +162,7 @@ static tn_status choose_dimensions(finder *state, tn_error *error) {
             state->dimensions, TN_SUM_DIMENSIONS);
     state->boxes.width = pow(1 + state->options->epsilon, 1.0 / rounds_of(state)) - 1;
     for (size_t d = 0; d < state->boxes.rounded; d++)
-        state->boxes.negated[d] = state->cost[d] == TN_COST_DEGREES;
+        state->boxes.negated[d] = tn_cost_is_negated(state->table, state->cost[d]);
     return TN_OK;
 }
 
@@ -174,7 +175,7 @@ static tn_status set_shifts(finder *state, uint32_t next, tn_error *error) {
         double sum =
             tn_part_cost(&least, cost == TN_COST_CAPACITY || cost == TN_COST_BRAM18 ? cost : TN_COST_MACS);
         for (uint32_t u = next; u < state->table->units; u++)
-            sum += cost == TN_COST_DEGREES ? -extreme(state, u, cost, true) : extreme(state, u, cost, false);
+            sum += state->boxes.negated[d] ? -extreme(state, u, cost, true) : extreme(state, u, cost, false);
         state->boxes.shift[d] = sum;
     }
     return TN_OK;
@@ -265,7 +266,9 @@ static tn_status put_point(finder *state, const double *value, tn_build_front *f
     if (state->options->bounds_only) memory = state->least_descriptors;
     front->cost[TN_COST_CAPACITY][target] += memory.capacity_bits;
     front->cost[TN_COST_BRAM18][target] += memory.bram18;
-    front->cost[TN_COST_DEGREES][target] = -front->cost[TN_COST_DEGREES][target];
+    for (int c = 0; c < TN_COSTS; c++)
+        if (tn_cost_is_negated(state->table, (tn_layer_cost)c))
+            front->cost[c][target] = -front->cost[c][target];
     bool fits = front->cost[TN_COST_BRAM18][target] <= (double)state->space->budget.bram18 &&
                 front->cost[TN_COST_URAM][target] <= (double)state->space->budget.uram;
     front->count += fits || state->options->bounds_only;

@@ -30,7 +30,7 @@ typedef struct tn_front_options {
 
 typedef struct tn_build_front {
     size_t count;
-    double *cost[TN_COSTS]; /* [count]; lower bounds, upper ones of degrees of freedom */
+    double *cost[TN_COSTS]; /* [count]; lower bounds, upper ones of what is better the more there is */
     uint32_t **option;      /* [units][count] */
     double slack; /* every cost of the build's designs is covered within this factor: 1 where exact */
 } tn_build_front;

@@ -39,7 +39,6 @@ typedef struct tn_decomposing {
     bool bounded;        /* tables hold bounds of prices, which do not split */
     tn_front_options front;
     double width;    /* of boxes over all builds */
-    double accuracy; /* no design has more */
     const char *refused;
     /* Points of all builds that are left: objectives, left = task, right = point. */
     tn_sums chosen;

@@ -301,6 +301,9 @@ static void keep_least(tn_price_part *rest, const tn_price_part *found) {
     rest->off_chip_bytes = fmin(rest->off_chip_bytes, found->off_chip_bytes);
     rest->off_chip_bytes_per_step = fmin(rest->off_chip_bytes_per_step, found->off_chip_bytes_per_step);
     rest->joules = fmin(rest->joules, found->joules);
+    rest->static_joules = fmin(rest->static_joules, found->static_joules);
+    rest->dynamic_joules = fmin(rest->dynamic_joules, found->dynamic_joules);
+    rest->watts = fmin(rest->watts, found->watts);
 }
 
 /* The cores of an option, those of the build before where they are the same. */
@@ -644,6 +647,12 @@ double tn_part_cost(const tn_price_part *part, tn_layer_cost cost) {
         return part->operations;
     case TN_COST_JOULES:
         return part->joules;
+    case TN_COST_STATIC_JOULES:
+        return part->static_joules;
+    case TN_COST_DYNAMIC_JOULES:
+        return part->dynamic_joules;
+    case TN_COST_WATTS:
+        return part->watts;
     default:
         return 0;
     }
@@ -659,7 +668,28 @@ double tn_option_cost(const tn_layer_table *table, size_t build, uint32_t unit, 
         return its->sum[TN_SUM_PARAMETERS][option];
     case TN_COST_MACS:
         return its->sum[TN_SUM_MACS][option];
+    case TN_COST_LEARNED:
+        return its->learned ? its->learned[option] : 0;
     default:
         return tn_part_cost(&its->part[build][option], cost);
     }
+}
+
+double tn_rest_cost(const tn_layer_table *table, size_t build, tn_layer_cost cost) {
+    switch (cost) {
+    case TN_COST_DEGREES:
+        return 0;
+    case TN_COST_PARAMETERS:
+        return table->rest_sum[TN_SUM_PARAMETERS];
+    case TN_COST_MACS:
+        return table->rest_sum[TN_SUM_MACS];
+    case TN_COST_LEARNED:
+        return table->learned_rest;
+    default:
+        return tn_part_cost(&table->rest[build], cost);
+    }
+}
+
+bool tn_cost_is_negated(const tn_layer_table *table, tn_layer_cost cost) {
+    return cost == TN_COST_DEGREES || (cost == TN_COST_LEARNED && table->learns_more);
 }
