@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "front/archive.h"
 #include "price/obstacle.h"
+#include "search/certificate.h"
 #include "search/decomposing.h"
 #include "search/learned_bounds.h"
 
