@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "device/block.h"
+#include "search/followed_cost.h"
 #include "search/like_front.h"
 #include "search/watched.h"
 
@@ -19,6 +20,8 @@ typedef struct {
     const uint32_t *digit;
     size_t dimensions;
     tn_layer_cost cost[TN_SUM_DIMENSIONS]; /* of each dimension */
+    bool follows[TN_COSTS];                /* objectives that follow from cycles, which are one, too: */
+    tn_followed_cost followed[TN_COSTS];
     tn_boxes boxes;
     tn_watched_list watches;
     tn_price_part least_descriptors; /* of the fewest operations that a design has */
@@ -80,13 +83,22 @@ static bool varies(const finder *state, tn_layer_cost cost) {
     return does;
 }
 
+/* Exact fronts know every cost. */
+static bool follows_cycles(finder *state, tn_layer_cost cost) {
+    state->follows[cost] = state->table->bounded && cost != TN_COST_CYCLES &&
+                           state->options->objective[TN_COST_CYCLES] && state->options->epsilon > 0 &&
+                           tn_cost_follows(state->table, state->build_index, cost, &state->followed[cost]);
+    return state->follows[cost];
+}
+
 /* Objectives first, then what must not be exceeded: guards. */
 static tn_status choose_dimensions(finder *state, tn_error *error) {
     const tn_resources *budget = &state->space->budget;
     tn_price_part least, most;
     double bram18, uram;
     for (int c = 0; c < TN_COSTS; c++)
-        if (state->options->objective[c] && varies(state, (tn_layer_cost)c))
+        if (state->options->objective[c] && !follows_cycles(state, (tn_layer_cost)c) &&
+            varies(state, (tn_layer_cost)c))
             add_dimension(state, (tn_layer_cost)c);
     if (state->dimensions == 0) add_dimension(state, TN_COST_CYCLES); /* the fastest of all stands for them */
     state->boxes.rounded = state->dimensions;
@@ -217,6 +229,10 @@ static tn_status put_point(finder *state, const double *value, tn_build_front *f
     }
     /* Those that were summed have the memories of shared arrays and of classes of cores in them. */
     for (size_t d = 0; d < state->dimensions; d++) front->cost[state->cost[d]][target] = value[d];
+    for (int c = 0; c < TN_COSTS; c++)
+        if (state->follows[c])
+            front->cost[c][target] =
+                tn_followed_value(&state->followed[c], front->cost[TN_COST_CYCLES][target], front->slack);
     TN_TRY(descriptors(state, front->cost[TN_COST_OPERATIONS][target], &memory, error));
     /* Where bounds cover each other, what a design covers may have fewer operations. */
     if (state->options->bounds_only) memory = state->least_descriptors;
