@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "price/program_words.h"
+#include "price/tensor_words.h"
 
 #include <math.h>
 #include <string.h>
@@ -93,7 +94,7 @@ static tn_status list_rows(const finder *state, uint32_t layer, tn_program_words
                        core_class = array != NONE ? state->parting->core_class[array] : NONE;
         const bool is_matrix = array != NONE && state->plan->map.memory_of[array] != NONE &&
                                arrays->columns[array] > 0 && program->tensor[t].indices.count > 0;
-        features[t] = UINT8_MAX;
+        features[t] = TN_NO_FEATURES;
         row_log[t] = (uint8_t)tn_widest_row_log(state->build);
         if (core_class != NONE && state->core) row_log[t] = (uint8_t)state->core[core_class].most_log;
         if (is_matrix)

@@ -4,19 +4,13 @@
 #include "kernel/issue.h"
 #include "layout/product_layout.h"
 #include "price/shared_costs.h"
+#include "price/tensor_words.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { ROWS = TN_CUT_ROWS, COLUMNS = TN_CUT_COLUMNS, REDUCTION = TN_CUT_REDUCTION, GROUPS = TN_CUT_GROUPS };
 enum { LEFT = TN_OF_LEFT, RIGHT = TN_OF_RIGHT, RESULT = TN_OF_RESULT, SIDES = TN_OF_ALL };
-
-/* Words that a tensor may have: edges of each along the tensor's axes, as logarithms. */
-typedef struct {
-    uint32_t count;
-    size_t room;
-    uint8_t *log; /* [count][axes] */
-} word_list;
 
 /* Cycles of the blocks of a side, by their kinds. */
 typedef struct {
@@ -33,75 +27,13 @@ typedef struct {
 typedef struct {
     const tn_program_words *asked;
     tn_layout_problem problem;
-    uint32_t *owner;  /* [tensors]: the one that lies as it does, a core's of its gradient */
-    word_list *words; /* [tensors] */
+    uint32_t *owner;        /* [tensors]: the one that lies as it does, a core's of its gradient */
+    tn_tensor_words *words; /* [tensors] */
     tn_layout_axis axis[TN_LAYOUT_AXES];
     tn_tensor_layout layout; /* scratch, with `axis` */
     tn_cost_term *term;      /* [products] */
     tn_arena arena;
 } finder;
-
-/* ---- words ---- */
-
-static tn_status add_word(finder *state, uint32_t t, const uint8_t *log, tn_error *error) {
-    word_list *list = &state->words[t];
-    const uint32_t axes = state->problem.tensor[t].axes;
-    TN_TRY(TN_GROW(&list->log, &list->room, (size_t)(list->count + 1) * axes + 1, error));
-    if (axes) memcpy(list->log + (size_t)list->count * axes, log, axes);
-    list->count++;
-    return TN_OK;
-}
-
-static bool has_room(const finder *state, uint32_t t, uint32_t axis, uint32_t log) {
-    return (uint64_t)1 << log < state->problem.size[state->problem.tensor[t].axis[axis]];
-}
-
-/* Whether the box can't be longer. */
-static bool is_full(const finder *state, uint32_t t, const uint8_t *log, uint32_t used, uint32_t left) {
-    bool full = true;
-    for (uint32_t i = 0; left > 0 && i < state->problem.tensor[t].axes; i++)
-        if (log[i] > 0 || used < TN_WORD_AXES) full = full && !has_room(state, t, i, log[i]);
-    return full;
-}
-
-static tn_status add_boxes(finder *state, uint32_t t, uint32_t axis, uint32_t used, uint32_t left,
-                           uint8_t *log, tn_error *error) {
-    if (axis == state->problem.tensor[t].axes)
-        return is_full(state, t, log, used, left) ? add_word(state, t, log, error) : TN_OK;
-    TN_TRY(add_boxes(state, t, axis + 1, used, left, log, error));
-    for (uint32_t l = 1; used < TN_WORD_AXES && l <= left && has_room(state, t, axis, l - 1); l++) {
-        log[axis] = (uint8_t)l;
-        TN_TRY(add_boxes(state, t, axis + 1, used + 1, left - l, log, error));
-    }
-    log[axis] = 0;
-    return TN_OK;
-}
-
-/* Features lie along the last axes, each in turn, as far as they go; rows along the first (layout/layout_search.c). */
-static tn_status add_shared(finder *state, uint32_t t, tn_error *error) {
-    const tn_searched_tensor *tensor = &state->problem.tensor[t];
-    const uint32_t first = state->asked->program->tensor[t].indices.index[0],
-                   most = (uint32_t)tn_least(state->asked->features[t], state->asked->row_log[t]);
-    for (uint32_t features = 0; features <= most; features++) {
-        uint8_t log[TN_LAYOUT_AXES] = {0};
-        uint32_t left = features;
-        for (uint32_t i = tensor->axes; i-- > 0 && tensor->axis[i] != first;) {
-            log[i] = (uint8_t)tn_least(tn_log_above(state->problem.size[tensor->axis[i]]), left);
-            left -= log[i];
-        }
-        if (tensor->axes > 0 && tensor->axis[0] == first)
-            log[0] = (uint8_t)(state->asked->row_log[t] - features);
-        TN_TRY(add_word(state, t, log, error));
-    }
-    return TN_OK;
-}
-
-static tn_status list_words(finder *state, uint32_t t, tn_error *error) {
-    uint8_t log[TN_LAYOUT_AXES] = {0};
-    if (state->owner[t] != t) return TN_OK;
-    if (state->asked->features[t] != UINT8_MAX) return add_shared(state, t, error);
-    return add_boxes(state, t, 0, 0, state->asked->row_log[t], log, error);
-}
 
 /* ---- blocks ---- */
 
@@ -319,7 +251,9 @@ static tn_status find_bound(finder *state, double *cycles, tn_error *error) {
     for (uint32_t i = 0; i < program->steps; i++)
         if (is_twice(state, &state->problem.product[i])) return TN_OK;
     for (uint32_t t = 0; t < program->tensors; t++) {
-        TN_TRY(list_words(state, t, error));
+        if (state->owner[t] == t)
+            TN_TRY(tn_tensor_words_list(&state->problem, t, state->asked->row_log[t],
+                                        state->asked->features[t], &state->words[t], error));
         values[t] = state->words[t].count;
     }
     for (uint32_t i = 0; i < program->steps; i++) TN_TRY(find_term(state, i, error));

@@ -26,7 +26,7 @@ typedef struct tn_program_words {
         *row_log; /* [program->tensors]: no row of the tensor's memory has more than 2^this elements */
     const uint8_t *
         features; /* [program->tensors]: logarithm of the most features of a word of what is a matrix for others,
-                                too; UINT8_MAX: it is none */
+                                too; TN_NO_FEATURES: it is none */
     const uint64_t *times; /* [program->steps]: so often is each product done */
 } tn_program_words;
 

@@ -7,6 +7,7 @@
 #include "kernel/issue.h"
 #include "layout/layouts.h"
 #include "price/shared_costs.h"
+#include "price/tensor_words.h"
 #include "tensor/folding.h"
 
 #include <setjmp.h>
@@ -183,7 +184,7 @@ static void no_layouts_take_fewer_cycles(void **unused) {
         assert_int_equal(TN_NEW(&drawn.arena, program->tensors, &row_log, NULL), TN_OK);
         assert_int_equal(TN_NEW(&drawn.arena, program->steps, &times, NULL), TN_OK);
         for (uint32_t t = 0; t < program->tensors; t++) {
-            features[t] = is_matrix(&program->tensor[t]) ? (uint8_t)drawn.features : UINT8_MAX;
+            features[t] = is_matrix(&program->tensor[t]) ? (uint8_t)drawn.features : TN_NO_FEATURES;
             row_log[t] = (uint8_t)drawn.row_log;
         }
         for (uint32_t p = 0; p < program->steps; p++) times[p] = 1;
