@@ -3,7 +3,7 @@
 #ifndef TN_PRICE_CYCLE_BOUNDS_H
 #define TN_PRICE_CYCLE_BOUNDS_H
 
-#include "price/core_classes.h"
+#include "price/core_shares.h"
 #include "price/parting.h"
 #include "price/plan.h"
 #include "price/work.h"

@@ -12,7 +12,7 @@
  *   kind over the number of its kernels: each operation adds its share, those of other kinds nothing. Which kind is the
  *   same for all steps (view). In pieces (schedule pipelined) a task takes an issue a cycle or more in each: together no
  *   fewer than the whole product has blocks.
- *   Cores: price/core_classes.h.
+ *   Cores: price/core_shares.h.
  *   Pools of what no choice changes: price/fixed_pools.h.
  *   Everything else pooled: arrays that live at one moment lie in places of their own, so their pools hold all of them, in
  *   memories of rows no narrower than each array's uses ask. A memory of so many rows has at least as many bits of blocks as
@@ -59,7 +59,7 @@ tn_status tn_part_view_choose(tn_parting *parting, const tn_build *build, const 
                               tn_arena *arena, tn_part_view *view, tn_error *error);
 
 /* part[units + 1]; the last is of what no unit decides, shared arrays included. The memory of descriptors is in none.
- * cores[units + 1]: those that each part's capacity_bits hold the share of one of, `capacity_bits` of price/core_classes.h; none where
+ * cores[units + 1]: those that each part's capacity_bits hold the share of one of, `capacity_bits` of price/core_shares.h; none where
  * the build's keys do not place them. Their classes together take more than that. */
 tn_status tn_parting_bound(tn_parting *parting, const tn_build *build, const tn_part_view *view,
                            tn_arena *arena, tn_price_part *part, tn_part_cores *cores, tn_error *error);

@@ -3,7 +3,7 @@
 #ifndef TN_PRICE_PART_SURVEY_H
 #define TN_PRICE_PART_SURVEY_H
 
-#include "price/core_classes.h"
+#include "price/core_shares.h"
 #include "price/parts.h"
 
 /* What all steps of a model have in common, or differ in at most: made of every step that parts are made of. */

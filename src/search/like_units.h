@@ -1,5 +1,5 @@
 /* Units whose options cost alike under a build, so that it does not matter which of them takes an option but how many do: bounds
- * of prices (price/part_bounds.h) where cores of a class lie in memories together (price/core_classes.h).
+ * of prices (price/part_bounds.h) where cores of a class lie in memories together (price/core_shares.h).
  *
  * A *type* is units whose cores are of the same classes and whose costs differ by constants, or by little more. Let v_u(o) be what
  * option o of unit u adds to a cost, apart from cores of classes, v(o) the same of the type's first unit, k_u a constant, and e_u(o) =
@@ -9,7 +9,7 @@
  * *species*: they share classes.
  *
  * A *participant* in the classes is a species of a set, or, where a set is one unit, all of its options. A class that one
- * participant has alone costs it D of price/core_classes.h, one that several have A. */
+ * participant has alone costs it D of price/core_shares.h, one that several have A. */
 #ifndef TN_SEARCH_LIKE_UNITS_H
 #define TN_SEARCH_LIKE_UNITS_H
 
