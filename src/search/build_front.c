@@ -75,17 +75,17 @@ static void add_dimension(finder *state, tn_layer_cost cost) {
     state->dimensions++;
 }
 
-/* Whether designs differ in an objective. Where prices split memories that units share may tell them apart, too. */
+/* Whether designs may differ in an objective. Memories that units share, or that cores of a class do, tell them apart, too. */
 static bool varies(const finder *state, tn_layer_cost cost) {
-    bool does = !state->table->bounded;
+    bool does = !state->table->bounded || cost == TN_COST_CAPACITY;
     for (uint32_t u = 0; u < state->table->units && !does; u++)
         does = extreme(state, u, cost, false) < extreme(state, u, cost, true);
     return does;
 }
 
-/* Exact fronts know every cost. */
+/* Exact fronts know every cost, and classes of cores take more than their options say. */
 static bool follows_cycles(finder *state, tn_layer_cost cost) {
-    state->follows[cost] = state->table->bounded && cost != TN_COST_CYCLES &&
+    state->follows[cost] = state->table->bounded && cost != TN_COST_CYCLES && cost != TN_COST_CAPACITY &&
                            state->options->objective[TN_COST_CYCLES] && state->options->epsilon > 0 &&
                            tn_cost_follows(state->table, state->build_index, cost, &state->followed[cost]);
     return state->follows[cost];

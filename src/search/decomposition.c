@@ -55,8 +55,18 @@ static const source *source_of(const tn_quantity *quantity) {
 
 /* NULL, or why no front of the space can be found so, before any work. */
 static const char *refuses(const tn_space *space) {
-    for (size_t i = 0; i < space->objectives; i++)
-        if (!source_of(space->objective[i])) return space->objective[i]->name;
+    static const char *const unknown[][2] = {
+        {"peak_elements", "no bound of the objective peak_elements is known"},
+        {"relative_error", "no bound of the objective relative_error is known"},
+        {"accuracy_deviation", "no bound of the objective accuracy_deviation is known"},
+        {"accuracy_interpolated", "no bound of the objective accuracy_interpolated is known"},
+        {"rtl", "no bound of the objective rtl is known"}};
+    for (size_t i = 0; i < space->objectives; i++) {
+        if (source_of(space->objective[i])) continue;
+        for (size_t k = 0; k < sizeof unknown / sizeof *unknown; k++)
+            if (strcmp(space->objective[i]->name, unknown[k][0]) == 0) return unknown[k][1];
+        return space->objective[i]->name;
+    }
     return NULL;
 }
 
