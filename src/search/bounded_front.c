@@ -109,6 +109,7 @@ static bool list_wanted(const tn_reach *reaching, double epsilon, bool *wants) {
 static tn_status seek(tn_reach *reaching, tn_error *error) {
     static const double steps[] = {0.3, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001};
     tn_decomposing *state = reaching->state;
+    const bool timed = state->options->seconds > 0;
     bool *wants;
     TN_TRY(tn_reach_find_likes(reaching, error));
     TN_TRY(TN_NEW(&state->arena, state->tasks + 1, &wants, error));
@@ -116,7 +117,8 @@ static tn_status seek(tn_reach *reaching, tn_error *error) {
     TN_TRY(tn_reach_add_uniform(reaching, reaching->most / 4, error));
     TN_TRY(tn_reach_price(reaching, error));
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        const bool last = steps[i] < 0.15 * (reaching->asked - 1) || i + 1 == sizeof steps / sizeof *steps;
+        const bool last =
+            i + 1 == sizeof steps / sizeof *steps || (!timed && steps[i] < 0.15 * (reaching->asked - 1));
         /* What finer bounds of others no longer cover is to be as fine. */
         do {
             TN_TRY(tn_reach_find_fronts(reaching, wants, steps[i], error));
