@@ -4,6 +4,7 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "front/archive.h"
+#include "front/box_sweep.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -270,13 +271,7 @@ tn_status tn_sums_prune(tn_sums *sums, const tn_boxes *boxes, tn_error *error) {
 
 /* ---- merging ---- */
 
-/* Open addressing by label and boxes: of what falls together only one stays, where guards allow. */
-typedef struct {
-    size_t slots;   /* a power of two */
-    uint32_t *slot; /* place among the sums, plus 1 */
-    int64_t *box;   /* [capacity of the sums][rounded] */
-    size_t boxes;
-} table;
+enum { ROOM_BEGUN = 1 << 11, ROOM_UNPRUNED = 1 << 18 };
 
 static uint64_t hash_of(const int64_t *box, size_t rounded, uint64_t label) {
     uint64_t hash = label * UINT64_C(0x9e3779b97f4a7c15);
@@ -287,26 +282,28 @@ static uint64_t hash_of(const int64_t *box, size_t rounded, uint64_t label) {
     return hash;
 }
 
-static tn_status table_reset(table *known, const tn_sums *sums, const tn_boxes *boxes, size_t room,
-                             tn_error *error) {
-    size_t slots = 1024;
-    while (slots < 2 * room) slots *= 2;
-    if (slots > known->slots) {
-        tn_free(known->slot);
-        known->slot = NULL;
-        known->slots = 0;
-        TN_TRY(TN_ALLOC(slots, &known->slot, error));
-        known->slots = slots;
+/* Makes room for `room` points, and finds those that there are anew. */
+static tn_status index_sums(tn_merging *merging, tn_error *error) {
+    const tn_boxes *boxes = merging->boxes;
+    const tn_sums *sums = merging->sums;
+    merging->slots = 2 * ROOM_BEGUN;
+    while (merging->slots < 2 * merging->room) merging->slots *= 2;
+    if (merging->slots > merging->slot_room) {
+        tn_free(merging->slot);
+        merging->slot = NULL;
+        merging->slot_room = 0;
+        TN_TRY(TN_ALLOC(merging->slots, &merging->slot, error));
+        merging->slot_room = merging->slots;
     } else {
-        memset(known->slot, 0, known->slots * sizeof *known->slot);
+        memset(merging->slot, 0, merging->slots * sizeof *merging->slot);
     }
-    TN_TRY(TN_GROW(&known->box, &known->boxes, room * boxes->rounded, error));
+    TN_TRY(TN_GROW(&merging->box, &merging->box_room, merging->room * boxes->rounded, error));
     for (size_t i = 0; i < sums->count; i++) {
-        int64_t *box = known->box + i * boxes->rounded;
+        int64_t *box = merging->box + i * boxes->rounded;
         for (size_t d = 0; d < boxes->rounded; d++) box[d] = box_of(boxes, d, sums->value[d][i]);
-        size_t index = hash_of(box, boxes->rounded, sums->label[i]) & (known->slots - 1);
-        while (known->slot[index]) index = (index + 1) & (known->slots - 1);
-        known->slot[index] = (uint32_t)i + 1;
+        size_t index = hash_of(box, boxes->rounded, sums->label[i]) & (merging->slots - 1);
+        while (merging->slot[index]) index = (index + 1) & (merging->slots - 1);
+        merging->slot[index] = (uint32_t)i + 1;
     }
     return TN_OK;
 }
@@ -336,58 +333,127 @@ static bool settles(const tn_sums *sums, size_t kept, const double *value, uint6
     return below || above;
 }
 
-static tn_status offer(tn_sums *sums, table *known, const tn_boxes *boxes, const double *value,
-                       uint64_t label, uint64_t id, uint32_t left, uint32_t right, tn_error *error) {
+static tn_status too_many(const tn_merging *merging, tn_error *error) {
+    if (merging->sums->count <= merging->most) return TN_OK;
+    return tn_fail(error, TN_LIMIT, "over %zu sums of costs are kept; allow a larger epsilon", merging->most);
+}
+
+/* Moves the points of those places into new arrays. */
+static tn_status gather(tn_sums *sums, const uint32_t *place, size_t count, tn_error *error) {
+    tn_sums kept;
+    double value[TN_SUM_DIMENSIONS];
+    tn_status status = TN_OK;
+    tn_sums_begin(&kept, sums->dimensions);
+    for (size_t i = 0; status == TN_OK && i < count; i++) {
+        const size_t index = place[i];
+        for (size_t d = 0; d < sums->dimensions; d++) value[d] = sums->value[d][index];
+        status = tn_sums_add(&kept, value, sums->label[index], sums->id[index], sums->left[index],
+                             sums->right[index], error);
+    }
+    tn_sums_free(status == TN_OK ? sums : &kept);
+    if (status == TN_OK) *sums = kept;
+    return status;
+}
+
+static tn_status prune_merged(tn_merging *merging, tn_error *error) {
+    const uint32_t *place;
+    size_t kept;
+    bool fits = false;
+    if (merging->sweeps)
+        TN_TRY(tn_box_sweep_front(merging->sweep, merging->box, merging->sums->count, &place, &kept, &fits,
+                                  error));
+    return fits ? gather(merging->sums, place, kept, error)
+                : tn_sums_prune(merging->sums, merging->boxes, error);
+}
+
+/* More room, or fewer points. */
+static tn_status make_way(tn_merging *merging, tn_error *error) {
+    if (merging->room >= ROOM_UNPRUNED) {
+        TN_TRY(prune_merged(merging, error));
+        TN_TRY(too_many(merging, error));
+    }
+    if (merging->room < ROOM_UNPRUNED || 2 * merging->sums->count > merging->room) merging->room *= 2;
+    return index_sums(merging, error);
+}
+
+static tn_status offer(tn_merging *merging, const double *value, uint64_t label, uint64_t id, uint32_t left,
+                       uint32_t right, tn_error *error) {
+    const tn_boxes *boxes = merging->boxes;
+    tn_sums *sums = merging->sums;
     int64_t box[TN_SUM_DIMENSIONS];
     for (size_t d = 0; d < boxes->rounded; d++) box[d] = box_of(boxes, d, value[d]);
-    size_t index = hash_of(box, boxes->rounded, label) & (known->slots - 1);
-    for (; known->slot[index]; index = (index + 1) & (known->slots - 1)) {
-        size_t kept = known->slot[index] - 1;
+    if (merging->sweeps && tn_box_sweep_covers(merging->sweep, box)) return TN_OK;
+    size_t index = hash_of(box, boxes->rounded, label) & (merging->slots - 1);
+    for (; merging->slot[index]; index = (index + 1) & (merging->slots - 1)) {
+        size_t kept = merging->slot[index] - 1;
         bool instead;
         if (sums->label[kept] != label ||
-            memcmp(known->box + kept * boxes->rounded, box, boxes->rounded * sizeof *box) != 0)
+            memcmp(merging->box + kept * boxes->rounded, box, boxes->rounded * sizeof *box) != 0)
             continue;
         if (!settles(sums, kept, value, id, boxes, &instead)) continue;
         if (instead) put(sums, kept, value, label, id, left, right);
         return TN_OK;
     }
-    memcpy(known->box + sums->count * boxes->rounded, box, boxes->rounded * sizeof *box);
-    known->slot[index] = (uint32_t)sums->count + 1;
-    return tn_sums_add(sums, value, label, id, left, right, error);
+    memcpy(merging->box + sums->count * boxes->rounded, box, boxes->rounded * sizeof *box);
+    merging->slot[index] = (uint32_t)sums->count + 1;
+    TN_TRY(tn_sums_add(sums, value, label, id, left, right, error));
+    return sums->count < merging->room ? TN_OK : make_way(merging, error);
 }
 
-tn_status tn_sums_merge(const tn_sums *a, const tn_sums *b, const tn_boxes *boxes, tn_label_join *join,
-                        void *user, size_t most, double deadline, tn_sums *sums, tn_error *error) {
-    enum { ROOM_LEAST = 1 << 18 };
-    table known = {0};
-    size_t room = ROOM_LEAST;
-    double value[TN_SUM_DIMENSIONS];
-    tn_sums_begin(sums, a->dimensions);
-    tn_status status = table_reset(&known, sums, boxes, room, error);
-    for (size_t i = 0; status == TN_OK && i < a->count; i++) {
-        if (tn_interrupted() || tn_clock_seconds() > deadline)
-            status = tn_fail(error, TN_INTERRUPTED, "interrupted");
-        for (size_t k = 0; status == TN_OK && k < b->count; k++) {
+tn_status tn_merging_begin(tn_merging *merging, tn_sums *sums, tn_error *error) {
+    merging->sums = sums;
+    merging->room = ROOM_BEGUN;
+    while (merging->room < 2 * sums->count) merging->room *= 2;
+    TN_TRY(index_sums(merging, error));
+    merging->sweeps = !merging->join && merging->boxes->width > 0 && sums->dimensions == TN_SWEEP_AXES &&
+                      merging->boxes->rounded == TN_SWEEP_AXES;
+    if (merging->sweeps && !merging->sweep) TN_TRY(TN_ALLOC(1, &merging->sweep, error));
+    if (merging->sweeps) tn_box_sweep_grid(merging->sweep, merging->box, sums->count);
+    return TN_OK;
+}
+
+/* Whether the least that any of `b` makes of a point is covered. */
+static bool is_covered_by_all(const tn_merging *merging, const double *value, const double *least) {
+    int64_t box[TN_SUM_DIMENSIONS];
+    if (!merging->sweeps) return false;
+    for (size_t d = 0; d < TN_SWEEP_AXES; d++) box[d] = box_of(merging->boxes, d, value[d] + least[d]);
+    return tn_box_sweep_covers(merging->sweep, box);
+}
+
+tn_status tn_merging_add(tn_merging *merging, const tn_sums *a, const tn_sums *b, tn_error *error) {
+    enum { LOOKS = 64 };
+    double value[TN_SUM_DIMENSIONS], least[TN_SUM_DIMENSIONS];
+    for (size_t d = 0; d < b->dimensions; d++) {
+        least[d] = INFINITY;
+        for (size_t k = 0; k < b->count; k++) least[d] = fmin(least[d], b->value[d][k]);
+    }
+    for (size_t i = 0; i < a->count; i++) {
+        if (i % LOOKS == 0 && (tn_interrupted() || tn_clock_seconds() > merging->deadline))
+            return tn_fail(error, TN_INTERRUPTED, "interrupted");
+        for (size_t d = 0; d < a->dimensions; d++) value[d] = a->value[d][i];
+        if (is_covered_by_all(merging, value, least)) continue;
+        for (size_t k = 0; k < b->count; k++) {
             uint64_t label = a->label[i];
-            if (b->label[k]) status = join(user, label, b->label[k], &label, error);
+            if (b->label[k]) TN_TRY(merging->join(merging->user, label, b->label[k], &label, error));
             for (size_t d = 0; d < a->dimensions; d++) value[d] = a->value[d][i] + b->value[d][k];
-            if (status == TN_OK)
-                status = offer(sums, &known, boxes, value, label, a->id[i] + b->id[k], (uint32_t)i,
-                               (uint32_t)k, error);
-            if (status != TN_OK || sums->count < room) continue;
-            status = tn_sums_prune(sums, boxes, error);
-            if (status == TN_OK && sums->count > most)
-                status =
-                    tn_fail(error, TN_LIMIT, "over %zu sums of costs are kept; allow a larger epsilon", most);
-            if (status == TN_OK && 2 * sums->count > room) room *= 2;
-            if (status == TN_OK) status = table_reset(&known, sums, boxes, room, error);
+            TN_TRY(offer(merging, value, label, a->id[i] + b->id[k], (uint32_t)i, (uint32_t)k, error));
         }
     }
-    if (status == TN_OK) status = tn_sums_prune(sums, boxes, error);
-    if (status == TN_OK && sums->count > most)
-        status = tn_fail(error, TN_LIMIT, "over %zu sums of costs are kept; allow a larger epsilon", most);
-    if (status != TN_OK) tn_sums_free(sums);
-    tn_free(known.slot);
-    tn_free(known.box);
-    return status;
+    return TN_OK;
+}
+
+tn_status tn_merging_end(tn_merging *merging, tn_error *error) {
+    TN_TRY(prune_merged(merging, error));
+    return too_many(merging, error);
+}
+
+void tn_merging_free(tn_merging *merging) {
+    if (merging->sweep) tn_box_sweep_free(merging->sweep);
+    tn_free(merging->sweep);
+    tn_free(merging->slot);
+    tn_free(merging->box);
+    merging->sweep = NULL;
+    merging->slot = NULL;
+    merging->box = NULL;
+    merging->slot_room = merging->box_room = 0;
 }

@@ -42,11 +42,32 @@ tn_status tn_sums_add(tn_sums *sums, const double *value, uint64_t label, uint64
 /* Joins two labels. */
 typedef tn_status tn_label_join(void *user, uint64_t a, uint64_t b, uint64_t *joined, tn_error *error);
 
-/* *sums = what is kept of all sums of a point of `a` and one of `b`; `left` and `right` are their places. TN_LIMIT
- * where over `most` points would be kept; interruptions and the deadline (tn_clock_seconds) end it with
- * TN_INTERRUPTED. */
-tn_status tn_sums_merge(const tn_sums *a, const tn_sums *b, const tn_boxes *boxes, tn_label_join *join,
-                        void *user, size_t most, double deadline, tn_sums *sums, tn_error *error);
+/* Sums of the points of several pairs of fronts, put together: what others cover is dropped as they come. Zero-initialise it
+ * but for the first fields; it serves one front after the other. */
+typedef struct tn_merging {
+    const tn_boxes *boxes;
+    tn_label_join *join; /* NULL: no point has a label */
+    void *user;
+    size_t most;     /* TN_LIMIT where over so many points would be kept */
+    double deadline; /* tn_clock_seconds: TN_INTERRUPTED after it, and by interruptions */
+    tn_sums *sums;
+    size_t room; /* points, until they are pruned */
+    /* Open addressing by label and boxes: of what falls together only one stays, where guards allow. */
+    size_t slots, slot_room; /* `slots` is a power of two */
+    uint32_t *slot;          /* place among the sums, plus 1 */
+    int64_t *box;            /* [room][rounded] */
+    size_t box_room;
+    bool sweeps;                /* three boxes, and nothing else tells points apart */
+    struct tn_box_sweep *sweep; /* front/box_sweep.h */
+} tn_merging;
+
+/* The sums go to *sums; points that it has are among them. */
+tn_status tn_merging_begin(tn_merging *merging, tn_sums *sums, tn_error *error);
+/* Adds all sums of a point of `a` and one of `b`: `left` and `right` are their places, ids are added. */
+tn_status tn_merging_add(tn_merging *merging, const tn_sums *a, const tn_sums *b, tn_error *error);
+/* Drops what others cover. */
+tn_status tn_merging_end(tn_merging *merging, tn_error *error);
+void tn_merging_free(tn_merging *merging);
 
 /* Drops the points that others cover; the rest is in a fixed order. */
 tn_status tn_sums_prune(tn_sums *sums, const tn_boxes *boxes, tn_error *error);

@@ -5,34 +5,39 @@
 #include "device/block.h"
 #include "layout/layout_problem.h"
 #include "memory/memory_share.h"
+#include "price/array_rows.h"
+#include "price/cycle_bounds.h"
 #include "price/energy.h"
+#include "price/fixed_pools.h"
 #include "price/parting.h"
 #include "price/work.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const uint32_t NONE = UINT32_MAX;
 
 enum { KEPT = 1024 };
 
-/* What a core of that size and rows takes at least. */
+/* What an array alone of that size and rows takes at least. */
 typedef struct {
     uint64_t elements, word_bits;
-    uint32_t store, least_log, group;
+    uint32_t store, least_log;
     const uint64_t *rows;
     uint64_t slices;
     bool filled;
-    double capacity_bits, bram18, uram;
-} kept_core;
+    tn_core_share share;
+} kept_share;
 
 typedef struct {
-    const tn_parting *parting;
+    tn_parting *parting;
     const tn_workload *workload;
     const tn_step *step;
     const tn_build *build;
-    const tn_part_survey *survey;
+    const tn_part_view *view;
     tn_plan *plan;
+    tn_arena *arena; /* of the parting */
     tn_arena scratch;
     bool is_placed;       /* memories are where the keys say, and take no less with more rows */
     bool is_laid;         /* layouts are found: rows are no narrower than uses ask, but may be wider */
@@ -41,10 +46,9 @@ typedef struct {
     uint8_t *row_log;     /* [arrays]: by its own uses, and those of what it is updated with */
     tn_mapped *mapped;    /* [arrays]: alone in a memory */
     tn_use *use;          /* [arrays][TN_USES_MOST] */
-    kept_core *kept;      /* [KEPT] */
-    const uint64_t *
-        *rows; /* [arrays]: the fewest it takes, by the logarithm of their elements; NULL: of its elements, */
-    uint64_t *slices; /* so many times */
+    kept_share *kept;     /* [KEPT] */
+    tn_array_rows rows;
+    bool *counts; /* [arrays]: cores of classes that are in the parts */
     /* The least bits of blocks for each bit of a pool's rows, by the logarithm of their elements: without padding, and with. */
     double density[TN_STORES][TN_ROW_LOGS], padded_density[TN_STORES][TN_ROW_LOGS];
     tn_price_part *own; /* [arrays]: what each takes while it lives */
@@ -90,31 +94,6 @@ static void even_updates(bounder *state) {
     }
 }
 
-/* Of what the program of one layer alone touches. */
-static tn_status find_least_rows(bounder *state, tn_error *error) {
-    tn_workload *workload = state->parting->workload;
-    const tn_step *step = state->step;
-    if (!workload->laid)
-        TN_TRY(tn_laid_step_make(step, workload->laid_programs, workload->arena, &workload->laid, error));
-    const tn_laid_arrays *arrays = workload->laid->arrays;
-    for (uint32_t l = 0; l < step->layers; l++) {
-        const tn_program *program = arrays->program[l];
-        const tn_least_rows *least;
-        if (!program) continue;
-        TN_TRY(tn_least_rows_find(&workload->laid->programs->least, program,
-                                  workload->laid->programs->layers.arena, &least, error));
-        for (uint32_t t = 0; t < program->tensors; t++) {
-            const uint32_t array = arrays->of_tensor[l][t];
-            if (array == NONE || arrays->columns[array] > 0 || state->rows[array] ||
-                step->array[array].layer != l)
-                continue;
-            state->rows[array] = least->rows[t];
-            state->slices[array] = tn_laid_slices(arrays, step, l, t);
-        }
-    }
-    return TN_OK;
-}
-
 static tn_status find_rows(bounder *state, tn_error *error) {
     const tn_step *step = state->step;
     TN_TRY(TN_NEW(&state->scratch, step->arrays, &state->mapped, error));
@@ -122,9 +101,8 @@ static tn_status find_rows(bounder *state, tn_error *error) {
     TN_TRY(TN_NEW(&state->scratch, step->arrays, &state->row_log, error));
     TN_TRY(TN_NEW(&state->scratch, step->arrays, &state->own, error));
     TN_TRY(TN_NEW(&state->scratch, KEPT, &state->kept, error));
-    TN_TRY(TN_NEW(&state->scratch, step->arrays, &state->rows, error));
-    TN_TRY(TN_NEW(&state->scratch, step->arrays, &state->slices, error));
-    if (state->is_laid) TN_TRY(find_least_rows(state, error));
+    TN_TRY(TN_NEW(&state->scratch, step->arrays, &state->counts, error));
+    TN_TRY(tn_array_rows_find(state->parting->workload, &state->scratch, &state->rows, error));
     collect_uses(state);
     for (uint32_t a = 0; a < step->arrays; a++) {
         tn_mapped *mapped = &state->mapped[a];
@@ -141,93 +119,48 @@ static tn_status find_rows(bounder *state, tn_error *error) {
 
 /* ---- memories ---- */
 
-static uint64_t banks_asked(const tn_build *build, uint32_t row_log) {
-    if (build->split == TN_SPLIT_PARTITION && UINT64_C(1) << row_log <= TN_LAYOUT_BANKS_MOST)
-        return UINT64_C(1) << row_log;
-    return build->split == TN_SPLIT_BANKS ? UINT64_C(1) << (row_log - row_log / 2) : 1;
-}
-
-/* Rows of so many elements that the array takes. */
-static uint64_t depth_of(const bounder *state, uint32_t array, uint32_t log) {
-    const uint64_t unpadded = ((tn_array_stored(&state->step->array[array]) - 1) >> log) + 1;
-    if (!state->is_laid || !state->rows[array] || state->step->array[array].stored > 0) return unpadded;
-    return tn_greatest(unpadded, state->rows[array][log] * state->slices[array]);
-}
-
 static double bits_of(const tn_memory_share *share) {
     return (double)share->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
            (double)share->uram * TN_MEMORY_CAPACITY_URAM_BITS;
 }
 
-/* One of `copies` that share a memory of such rows. */
-static tn_status share_of(const bounder *state, uint32_t array, uint32_t log, uint64_t copies,
-                          tn_memory_share *share, tn_error *error) {
-    const uint64_t elements = tn_array_stored(&state->step->array[array]), one = 1,
-                   banks = banks_asked(state->build, log);
-    const tn_extent extent = {elements, 1};
-    const tn_row row = {one << log, banks, depth_of(state, array, log), banks, ((elements - 1) >> log) + 1,
-                        1};
-    tn_mapped memory = state->mapped[array];
-    tn_place place = tn_place_as_built(&memory, state->build);
-    memory.copies = place.group = copies;
-    memory.extent = &extent;
-    return tn_price_share(state->workload->device, state->workload->word_bits, &memory,
-                          state->is_laid ? &row : NULL, state->build, &place, share, error);
+/* A core in a place that the keys give it, whose class is known. */
+static bool is_of_class(const bounder *state, uint32_t array) {
+    return state->is_placed && state->view->core && state->parting->core_class[array] != NONE;
 }
 
-static tn_status least_share(const bounder *state, uint32_t array, kept_core *core, tn_error *error) {
-    const uint32_t most =
-        state->is_laid ? (uint32_t)tn_greatest(core->least_log, state->widest_log) : core->least_log;
-    core->capacity_bits = core->bram18 = core->uram = INFINITY;
-    for (uint32_t log = core->least_log; log <= most; log++)
-        for (uint64_t copies = 1; copies <= core->group; copies++) {
-            tn_memory_share share;
-            TN_TRY(share_of(state, array, log, copies, &share, error));
-            core->bram18 = fmin(core->bram18, (double)share.bram18 / (double)copies);
-            core->uram = fmin(core->uram, (double)share.uram / (double)copies);
-            core->capacity_bits = fmin(core->capacity_bits, bits_of(&share) / (double)copies);
-        }
-    return TN_OK;
-}
-
-/* How many like it can be in a memory. */
-static uint32_t group_of(const bounder *state, uint32_t array) {
-    const tn_array *core = &state->step->array[array];
-    uint64_t group = state->build->group;
-    if (!core->is_core) return 1;
-    const tn_core_limit *limit =
-        state->survey
-            ? tn_core_limit_find(state->survey, core->elements, state->mapped[array].word_bits, core->role)
-            : NULL;
-    if (limit && limit->word_bits > 0) group = tn_least(group, limit->layers);
-    return (uint32_t)group;
-}
-
-/* In a memory of its own, or with others of its class. */
+/* In a memory of its own. */
 static tn_status price_alone(bounder *state, uint32_t array, tn_price_part *own, tn_error *error) {
-    const tn_mapped *mapped = &state->mapped[array];
-    const kept_core key = {.elements = tn_array_stored(&state->step->array[array]),
-                           .word_bits = mapped->word_bits,
-                           .store = mapped->store,
-                           .least_log = state->row_log[array],
-                           .rows = state->rows[array],
-                           .slices = state->slices[array],
-                           .group = group_of(state, array)};
+    const tn_extent extent = {tn_array_stored(&state->step->array[array]), 1};
+    tn_mapped mapped = state->mapped[array];
+    const kept_share key = {.elements = extent.elements,
+                            .word_bits = mapped.word_bits,
+                            .store = mapped.store,
+                            .least_log = state->row_log[array],
+                            .rows = state->rows.least[array],
+                            .slices = state->rows.slices[array]};
     const uint64_t hash = (key.elements * 31 + key.word_bits * 7 + key.least_log * 131 + key.store +
-                           2 * key.group + (uint64_t)(uintptr_t)key.rows) *
+                           (uint64_t)(uintptr_t)key.rows) *
                           UINT64_C(0x9e3779b97f4a7c15);
-    kept_core *kept = &state->kept[hash >> 54];
+    kept_share *kept = &state->kept[hash >> 54];
     bool found = state->is_laid && kept->filled && kept->elements == key.elements &&
                  kept->word_bits == key.word_bits && kept->store == key.store &&
-                 kept->least_log == key.least_log && kept->group == key.group && kept->rows == key.rows &&
-                 kept->slices == key.slices;
+                 kept->least_log == key.least_log && kept->rows == key.rows && kept->slices == key.slices;
     if (!found) {
-        kept_core fresh = key;
-        TN_TRY(least_share(state, array, &fresh, error));
+        kept_share fresh = key;
+        uint64_t rows[TN_ROW_LOGS];
+        for (uint32_t log = 0; log < TN_ROW_LOGS; log++)
+            rows[log] = tn_array_depth(&state->rows, state->step, array, log);
+        mapped.extent = &extent;
+        TN_TRY(tn_least_share(state->workload, state->build, &mapped, rows, key.least_log,
+                              state->is_laid ? (uint32_t)tn_greatest(key.least_log, state->widest_log)
+                                             : key.least_log,
+                              1, NULL, &fresh.share, error));
         fresh.filled = true;
         *kept = fresh;
     }
-    *own = (tn_price_part){.capacity_bits = kept->capacity_bits, .bram18 = kept->bram18, .uram = kept->uram};
+    *own = (tn_price_part){
+        .capacity_bits = kept->share.capacity_bits, .bram18 = kept->share.bram18, .uram = kept->share.uram};
     return TN_OK;
 }
 
@@ -247,8 +180,8 @@ static void price_pooled(const bounder *state, uint32_t array, tn_price_part *ow
         for (uint32_t log = state->row_log[array]; log <= state->widest_log; log++) {
             const double unpadded =
                              (double)(((elements - 1) >> log) + 1) * state->density[mapped->store][log],
-                         padded =
-                             (double)depth_of(state, array, log) * state->padded_density[mapped->store][log];
+                         padded = (double)tn_array_depth(&state->rows, state->step, array, log) *
+                                  state->padded_density[mapped->store][log];
             bits = fmin(bits, ldexp(fmax(unpadded, padded), (int)log));
         }
     }
@@ -299,7 +232,7 @@ static tn_status find_density(bounder *state, tn_store store, uint32_t log, tn_e
         store == TN_STORE_ACTIVATIONS ? state->build->activation_memory : state->build->core_memory;
     double *density = &state->density[store][log], *padded = &state->padded_density[store][log], block, ultra;
     *density = *padded = 1;
-    if (banks_asked(state->build, log) != 1 || asked == TN_STYLE_DISTRIBUTED || asked == TN_STYLE_SHALLOW)
+    if (tn_row_banks(state->build, log) != 1 || asked == TN_STYLE_DISTRIBUTED || asked == TN_STYLE_SHALLOW)
         return TN_OK;
     const bool by_element = tn_device_is_generated(state->workload->device);
     if (by_element) { /* elements share blocks across rows of them, whatever the depth */
@@ -318,46 +251,8 @@ static tn_status find_density(bounder *state, tn_store store, uint32_t log, tn_e
     return TN_OK;
 }
 
-/* Whether the array's pool is the same in all designs. */
 static bool is_of_fixed_pool(const bounder *state, uint32_t array) {
-    const tn_array *this_array = &state->step->array[array];
-    return state->survey && state->build->buffers == TN_BUFFERS_POOLED && state->is_laid &&
-           state->is_placed && !this_array->is_core && !tn_role_is_activation(this_array->role) &&
-           !state->survey->differs[this_array->role];
-}
-
-static tn_status price_fixed_memory(const bounder *state, const tn_mapped *memory, double *least,
-                                    tn_error *error) {
-    const tn_place place = tn_place_as_built(memory, state->build);
-    const uint32_t own = tn_log_above(tn_mapped_row(memory, state->build));
-    *least = INFINITY;
-    for (uint32_t log = own; log <= tn_greatest(own, state->widest_log); log++) {
-        const uint64_t banks = banks_asked(state->build, log), one = 1;
-        tn_memory_share share;
-        uint64_t depth = 0;
-        for (uint32_t i = 0; i < memory->extents; i++)
-            depth += memory->extent[i].arrays * (((memory->extent[i].elements - 1) >> log) + 1);
-        const tn_row row = {one << log, banks, depth, banks, depth, 1};
-        TN_TRY(tn_price_share(state->workload->device, state->workload->word_bits, memory, &row, state->build,
-                              &place, &share, error));
-        *least = fmin(*least, bits_of(&share));
-    }
-    return TN_OK;
-}
-
-static tn_status add_fixed_pools(bounder *state, tn_price_part *part, tn_error *error) {
-    const tn_map *map = &state->plan->map;
-    bool *done;
-    TN_TRY(TN_NEW(&state->scratch, map->memories, &done, error));
-    for (uint32_t a = 0; a < state->step->arrays; a++) {
-        const uint32_t m = map->memory_of[a];
-        double bits;
-        if (m == NONE || done[m] || !is_of_fixed_pool(state, a)) continue;
-        done[m] = true;
-        TN_TRY(price_fixed_memory(state, &map->memory[m], &bits, error));
-        part->capacity_bits += bits;
-    }
-    return TN_OK;
+    return tn_is_of_fixed_pool(state->view->survey, state->workload, state->build, array);
 }
 
 static tn_status price_arrays(bounder *state, tn_error *error) {
@@ -368,10 +263,15 @@ static tn_status price_arrays(bounder *state, tn_error *error) {
     for (uint32_t a = 0; a < state->step->arrays; a++) {
         if (state->step->array[a].elements == 0 || state->plan->map.off_chip[a] || is_of_fixed_pool(state, a))
             continue;
-        if (state->is_placed && (state->step->array[a].is_core || !pooled))
-            TN_TRY(price_alone(state, a, &state->own[a], error));
-        else
+        if (is_of_class(state, a)) {
+            const tn_core_share *share = &state->view->core[state->parting->core_class[a]];
+            state->own[a] = (tn_price_part){
+                .capacity_bits = share->capacity_bits, .bram18 = share->bram18, .uram = share->uram};
+        } else if (!state->is_placed || (pooled && !state->step->array[a].is_core)) {
             price_pooled(state, a, &state->own[a]);
+        } else if (!state->step->array[a].is_core) {
+            TN_TRY(price_alone(state, a, &state->own[a], error));
+        }
     }
     return TN_OK;
 }
@@ -415,72 +315,58 @@ static void add(tn_price_part *part, const tn_price_part *more) {
     part->uram += more->uram;
 }
 
-/* What lives at the moment; part[units + 1] gets it. */
+/* Whether it is the unit's, and lives while the operation is done. */
+static bool lives_of(const bounder *state, uint32_t array, int life, uint32_t owner, uint32_t operation) {
+    const tn_array *this_array = &state->step->array[array];
+    return owner_of(state->parting, array) == owner && this_array->first <= operation &&
+           this_array->last >= operation && life_of(state, array) == life;
+}
+
+/* What lives at the moment; part[units + 1] gets it, and what it is of cores counts. */
 static void add_living(const bounder *state, int life, tn_moment moment, tn_price_part *part) {
     const tn_step *step = state->step;
-    uint32_t first, last, owner;
+    uint32_t first, last, owner, fullest;
     tn_price_part most = {0};
     if (!range_of(step, moment, &first, &last)) return;
+    fullest = first;
     owner = state->parting->unit_of_operation[first];
     for (uint32_t a = 0; a < step->arrays; a++) {
         const tn_array *array = &step->array[a];
         uint32_t its = owner_of(state->parting, a);
         if (life_of(state, a) != life || its == owner) continue;
-        if (array->first <= first && array->last >= last) add(&part[its], &state->own[a]);
+        if (array->first > first || array->last < last) continue;
+        add(&part[its], &state->own[a]);
+        state->counts[a] = true;
     }
     for (uint32_t i = first; i <= last; i++) {
         tn_price_part sum = {0};
-        for (uint32_t a = 0; a < step->arrays; a++) {
-            const tn_array *array = &step->array[a];
-            if (owner_of(state->parting, a) == owner && array->first <= i && array->last >= i &&
-                life_of(state, a) == life)
-                add(&sum, &state->own[a]);
-        }
-        if (sum.capacity_bits > most.capacity_bits) most = sum;
+        for (uint32_t a = 0; a < step->arrays; a++)
+            if (lives_of(state, a, life, owner, i)) add(&sum, &state->own[a]);
+        if (sum.capacity_bits <= most.capacity_bits) continue;
+        most = sum;
+        fullest = i;
     }
     add(&part[owner], &most);
+    for (uint32_t a = 0; a < step->arrays; a++)
+        if (lives_of(state, a, life, owner, fullest)) state->counts[a] = true;
 }
 
 static tn_status add_memories(bounder *state, const tn_part_view *view, tn_price_part *part,
                               tn_error *error) {
     TN_TRY(price_arrays(state, error));
-    TN_TRY(add_fixed_pools(state, &part[state->parting->units], error));
-    for (uint32_t a = 0; a < state->step->arrays; a++)
-        if (life_of(state, a) == TN_LIVES) add(&part[owner_of(state->parting, a)], &state->own[a]);
+    TN_TRY(tn_fixed_pools_price(state->view->survey, state->workload, state->plan, state->build,
+                                &part[state->parting->units].capacity_bits, error));
+    for (uint32_t a = 0; a < state->step->arrays; a++) {
+        if (life_of(state, a) != TN_LIVES) continue;
+        add(&part[owner_of(state->parting, a)], &state->own[a]);
+        state->counts[a] = true;
+    }
     for (int life = 0; state->build->buffers == TN_BUFFERS_POOLED && life < TN_LIVES; life++)
         add_living(state, life, view->moment[life], part);
     return TN_OK;
 }
 
 /* ---- work ---- */
-
-/* The build with one operation after the other, whose operations take no more than its own. */
-static tn_build in_turn(const tn_build *build) {
-    tn_build turn = *build;
-    turn.vector_units = tn_build_shares_vectors(build) ? TN_UNITS_SHARED : TN_UNITS_OWN;
-    turn.schedule = TN_SCHEDULE_SEQUENTIAL;
-    turn.blocks = 1;
-    turn.layouts = tn_build_searches_layouts(build) ? TN_LAID_BOUND : TN_LAID_IDEALLY;
-    return turn;
-}
-
-/* An operation in pieces: a cycle for each block of it. */
-static double least_of_pieces(const tn_workload *workload, const tn_build *build, const tn_work *work) {
-    const tn_product_size *size = &work->size;
-    double blocks = (double)size->batch;
-    if (work->product) {
-        blocks *= (double)tn_ceil_div(size->rows, build->rows) *
-                  (double)tn_ceil_div(size->columns, build->columns) *
-                  (double)tn_ceil_div(size->reduction, build->reduction);
-        if (build->array == TN_ARRAY_SYSTOLIC) /* cells multiply what they hold */
-            blocks = (double)size->batch * (double)size->rows * (double)size->columns *
-                     (double)size->reduction / ((double)build->rows * (double)build->columns);
-    } else {
-        blocks = (double)size->rows * (double)size->columns / (double)build->vector;
-    }
-    (void)workload;
-    return floor(blocks * fmin(1, work->cycle_ratio) * fmin(1, work->share));
-}
 
 static uint32_t kind_of(const tn_workload *workload, const tn_work *work) {
     return work->product ? work->arithmetic : workload->arithmetics;
@@ -491,55 +377,44 @@ static double kernels_of(const tn_workload *workload, const tn_build *build, uin
                                                  : tn_workload_vector_units(workload, build));
 }
 
-/* cycles[operations] */
-static tn_status find_cycles(bounder *state, double *cycles, tn_work_price *price, tn_error *error) {
-    tn_workload *workload = state->parting->workload;
-    const tn_build turn = in_turn(state->build);
-    const bool in_pieces = state->build->schedule == TN_SCHEDULE_PIPELINED;
-    TN_TRY(tn_price_work(workload, state->plan, &turn, price, error));
-    for (uint32_t i = 0; i < state->step->operations; i++) {
-        const uint32_t work = workload->work_of[i];
-        cycles[i] = in_pieces ? least_of_pieces(workload, state->build, &workload->work[work])
-                              : (double)workload->cycles[state->plan->off_chip ? i : work];
-    }
-    if (turn.layouts != TN_LAID_BOUND || in_pieces || state->plan->off_chip) return TN_OK;
-    tn_build alone = turn;
-    tn_work_price closer;
-    alone.layouts = TN_LAID_ALONE;
-    TN_TRY(tn_plan_lay(workload, state->plan, &alone, error));
-    TN_TRY(tn_price_work(workload, state->plan, &alone, &closer, error));
-    for (uint32_t i = 0; i < state->step->operations; i++)
-        cycles[i] = fmax(cycles[i], (double)workload->cycles[i]);
-    return TN_OK;
-}
+/* Joules that a cycle adds which the step lasts, static and of kernels that idle, or which a matmul kernel works. */
+typedef struct {
+    double resting, idle, busy[TN_ARITHMETICS_MOST];
+    double watts; /* of the whole step, at least */
+} energy_rates;
 
-/* What the step's energy grows by with a cycle that it lasts, and with one that a matmul kernel works. */
-static void rates_of(const bounder *state, const tn_work_price *price, double *lasting, double *busy) {
+/* A step with a deadline may rest for some of its time. */
+static energy_rates rates_of(const bounder *state, const tn_work_price *price) {
     const tn_device *device = state->workload->device;
     const tn_device_energy *energy = &device->energy;
     const tn_step *step = state->step;
     const tn_resources kernels = tn_workload_kernels(state->workload, state->build, price);
-    double volts = energy->voltage_V.value, share = 1;
-    if (step->deadline_us > 0 && volts > 0)
-        share = fmin(1, fmax(step->least_V, tn_energy_volts(device, 0)) / volts);
+    const double volts = energy->voltage_V.value, clock_Hz = device->clock_MHz * 1e6;
+    const bool may_rest = step->deadline_us > 0;
+    double share = 1;
+    if (may_rest && volts > 0) share = fmin(1, fmax(step->least_V, tn_energy_volts(device, 0)) / volts);
     const double pJ = 1e-12 * volts * volts * share * share;
-    *lasting = energy->static_W.value * share / (device->clock_MHz * 1e6) +
-               pJ * energy->idle_toggle.value * tn_energy_capacitance_pF(device, &kernels);
+    energy_rates rates = {.resting = energy->static_W.value * share / clock_Hz,
+                          .idle =
+                              pJ * energy->idle_toggle.value * tn_energy_capacitance_pF(device, &kernels)};
     for (uint32_t i = 0; i < state->workload->arithmetics; i++)
-        busy[i] = pJ * fmax(0, energy->toggle.value - energy->idle_toggle.value) *
-                  tn_energy_capacitance_pF(device, &price->matmul[i]);
-    if (energy->toggle.value < energy->idle_toggle.value)
-        *lasting = energy->static_W.value * share / (device->clock_MHz * 1e6);
+        rates.busy[i] = pJ * fmax(0, energy->toggle.value - energy->idle_toggle.value) *
+                        tn_energy_capacitance_pF(device, &price->matmul[i]);
+    if (energy->toggle.value < energy->idle_toggle.value) rates.idle = 0;
+    rates.watts = clock_Hz * (rates.resting + (may_rest ? 0 : rates.idle));
+    return rates;
 }
 
 static tn_status add_work(bounder *state, const tn_part_view *view, tn_price_part *part, tn_error *error) {
     const tn_workload *workload = state->workload;
     const bool in_turn = state->build->schedule == TN_SCHEDULE_SEQUENTIAL;
-    double *cycles, lasting, busy[TN_ARITHMETICS_MOST] = {0};
+    double *cycles;
     tn_work_price price;
     TN_TRY(TN_NEW(&state->scratch, state->step->operations, &cycles, error));
-    TN_TRY(find_cycles(state, cycles, &price, error));
-    rates_of(state, &price, &lasting, busy);
+    TN_TRY(tn_cycle_bounds_find(state->parting, state->plan, state->build, state->view->core, state->arena,
+                                cycles, &price, error));
+    const energy_rates rates = rates_of(state, &price);
+    part[state->parting->units].watts = rates.watts;
     for (uint32_t i = 0; i < state->step->operations; i++) {
         const tn_work *work = &workload->work[workload->work_of[i]];
         tn_price_part *its = &part[state->parting->unit_of_operation[i]];
@@ -547,11 +422,14 @@ static tn_status add_work(bounder *state, const tn_part_view *view, tn_price_par
         double lasts = cycles[i];
         if (!in_turn) lasts = kind == view->kind ? lasts / kernels_of(workload, state->build, kind) : 0;
         its->cycles += lasts;
-        its->joules += lasts * lasting;
+        its->static_joules += lasts * rates.resting;
+        its->dynamic_joules += lasts * rates.idle;
         /* What waits for external memory is not all work. */
-        if (work->product && !state->plan->off_chip) its->joules += cycles[i] * busy[kind];
+        if (work->product && !state->plan->off_chip) its->dynamic_joules += cycles[i] * rates.busy[kind];
         its->operations++;
     }
+    for (uint32_t u = 0; u <= state->parting->units; u++)
+        part[u].joules = part[u].static_joules + part[u].dynamic_joules;
     return TN_OK;
 }
 
@@ -569,17 +447,17 @@ static void add_off_chip(const bounder *state, tn_price_part *part) {
 
 /* ---- the whole ---- */
 
-static tn_status begin(tn_parting *parting, const tn_build *build, const tn_part_survey *survey,
+static tn_status begin(tn_parting *parting, const tn_build *build, const tn_part_view *view, tn_arena *arena,
                        bounder *state, tn_error *error) {
     *state = (bounder){.parting = parting,
-                       .survey = survey,
+                       .arena = arena,
+                       .view = view,
                        .workload = parting->workload,
                        .step = parting->workload->step,
                        .build = build,
-                       .is_laid = build->layouts == TN_LAID_AS_FOUND && build->array == TN_ARRAY_LANES,
+                       .is_laid = tn_build_lays_rows(build),
                        .widest_log = tn_widest_row_log(build)};
-    state->is_placed = build->placement == TN_PLACE_AS_BUILT &&
-                       parting->workload->device->memory.geometry == TN_GEOMETRY_HLS;
+    state->is_placed = tn_build_places_cores(parting->workload, build);
     state->lutram_bits = parting->workload->device->memory.lutram_bits_most;
     if (build->placement == TN_PLACE_SEARCHED || build->split == TN_SPLIT_PARTITION ||
         build->split == TN_SPLIT_BANKS) /* a bank is as small */
@@ -588,15 +466,42 @@ static tn_status begin(tn_parting *parting, const tn_build *build, const tn_part
     return find_rows(state, error);
 }
 
+static int by_number(const void *a, const void *b) {
+    const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
+}
+
+static tn_status list_cores(const bounder *state, tn_arena *arena, tn_part_cores *cores, tn_error *error) {
+    const tn_parting *parting = state->parting;
+    memset(cores, 0, (parting->units + 1) * sizeof *cores);
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t a = 0; a < state->step->arrays; a++) {
+            tn_part_cores *its = &cores[owner_of(parting, a)];
+            if (!state->counts[a] || !is_of_class(state, a) || state->plan->map.off_chip[a]) continue;
+            if (pass > 0) its->core_class[its->count] = parting->core_class[a];
+            its->count++;
+        }
+        for (uint32_t u = 0; u <= parting->units && pass == 0; u++) {
+            TN_TRY(TN_NEW(arena, cores[u].count, &cores[u].core_class, error));
+            cores[u].count = 0;
+        }
+    }
+    for (uint32_t u = 0; u <= parting->units; u++)
+        if (cores[u].count > 0)
+            qsort(cores[u].core_class, cores[u].count, sizeof *cores[u].core_class, by_number);
+    return TN_OK;
+}
+
 tn_status tn_parting_bound(tn_parting *parting, const tn_build *this_build, const tn_part_view *view,
-                           tn_price_part *part, tn_error *error) {
+                           tn_arena *arena, tn_price_part *part, tn_part_cores *cores, tn_error *error) {
     const tn_build build = tn_build_effective(this_build);
     bounder state;
     memset(part, 0, (parting->units + 1) * sizeof *part);
-    tn_status status = begin(parting, &build, view->survey, &state, error);
+    tn_status status = begin(parting, &build, view, arena, &state, error);
     if (status == TN_OK) status = add_work(&state, view, part, error);
     if (status == TN_OK) status = add_memories(&state, view, part, error);
     if (status == TN_OK) add_off_chip(&state, part);
+    if (status == TN_OK) status = list_cores(&state, arena, cores, error);
     tn_arena_free(&state.scratch);
     return status;
 }
@@ -627,7 +532,8 @@ static tn_status choose_kind(bounder *state, tn_part_view *view, tn_error *error
     double *cycles, work[TN_ARITHMETICS_MOST + 1] = {0}, most = -1;
     tn_work_price price;
     TN_TRY(TN_NEW(&state->scratch, state->step->operations, &cycles, error));
-    TN_TRY(find_cycles(state, cycles, &price, error));
+    TN_TRY(tn_cycle_bounds_find(state->parting, state->plan, state->build, state->view->core, state->arena,
+                                cycles, &price, error));
     for (uint32_t i = 0; i < state->step->operations; i++)
         work[kind_of(workload, &workload->work[workload->work_of[i]])] += cycles[i];
     for (uint32_t kind = 0; kind <= workload->arithmetics; kind++) {
@@ -639,12 +545,25 @@ static tn_status choose_kind(bounder *state, tn_part_view *view, tn_error *error
     return TN_OK;
 }
 
+/* What cores of every class take. */
+static tn_status find_shares(const tn_workload *workload, const tn_build *build, tn_arena *arena,
+                             tn_part_view *view, tn_error *error) {
+    const tn_core_classes *classes = &view->survey->cores;
+    tn_core_share *share;
+    TN_TRY(TN_NEW(arena, classes->count, &share, error));
+    for (uint32_t i = 0; i < classes->count; i++)
+        TN_TRY(tn_core_share_find(workload, build, classes, i, arena, &share[i], error));
+    view->core = share;
+    return TN_OK;
+}
+
 tn_status tn_part_view_choose(tn_parting *parting, const tn_build *this_build, const tn_part_survey *survey,
-                              tn_part_view *view, tn_error *error) {
+                              tn_arena *arena, tn_part_view *view, tn_error *error) {
     const tn_build build = tn_build_effective(this_build);
-    bounder state;
+    bounder state = {0};
     *view = (tn_part_view){.survey = survey, .kind = NONE};
-    tn_status status = begin(parting, &build, survey, &state, error);
+    tn_status status = find_shares(parting->workload, &build, arena, view, error);
+    if (status == TN_OK) status = begin(parting, &build, view, arena, &state, error);
     if (status == TN_OK) status = choose_moments(&state, view, error);
     if (status == TN_OK) status = choose_kind(&state, view, error);
     tn_arena_free(&state.scratch);
@@ -653,7 +572,7 @@ tn_status tn_part_view_choose(tn_parting *parting, const tn_build *this_build, c
 
 tn_status tn_bound_kernels(tn_workload *workload, const tn_build *build, tn_resources *kernels,
                            tn_error *error) {
-    const tn_build effective = tn_build_effective(build), turn = in_turn(&effective);
+    const tn_build effective = tn_build_effective(build), turn = tn_build_in_turn(&effective);
     tn_work_price work;
     tn_plan *plan;
     TN_TRY(tn_workload_plan(workload, &effective, &plan, error));

@@ -1,69 +1,7 @@
 #include "price/part_survey.h"
 
-#include "base/checked.h"
-#include "base/memory.h"
-#include "memory/map.h"
 #include "price/parting.h"
 #include "price/workload_data.h"
-
-tn_core_limit *tn_core_limit_find(const tn_part_survey *survey, uint64_t elements, uint64_t word_bits,
-                                  uint32_t role) {
-    if (survey->slots == 0) return NULL;
-    size_t place = (size_t)((elements * 31 + word_bits * 7 + role) * UINT64_C(0x9e3779b97f4a7c15) >> 20) &
-                   (survey->slots - 1);
-    for (;; place = (place + 1) & (survey->slots - 1)) {
-        tn_core_limit *limit = &survey->limit[place];
-        if (limit->word_bits == 0 ||
-            (limit->elements == elements && limit->word_bits == word_bits && limit->role == role))
-            return limit;
-    }
-}
-
-static tn_status make_room(tn_part_survey *survey, tn_arena *arena, tn_error *error) {
-    tn_part_survey grown = {.slots = survey->slots ? 2 * survey->slots : 256};
-    if (2 * survey->limits < survey->slots) return TN_OK;
-    TN_TRY(TN_NEW(arena, grown.slots, &grown.limit, error));
-    for (size_t i = 0; i < survey->slots; i++) {
-        const tn_core_limit *limit = &survey->limit[i];
-        if (limit->word_bits > 0)
-            *tn_core_limit_find(&grown, limit->elements, limit->word_bits, limit->role) = *limit;
-    }
-    survey->limit = grown.limit;
-    survey->slots = grown.slots;
-    return TN_OK;
-}
-
-/* Layers of the core's unit that have one of as many elements, counted at the first of them. */
-static tn_status count_cores(tn_part_survey *survey, const tn_parting *parting, uint32_t array,
-                             tn_arena *arena, tn_error *error) {
-    const tn_step *step = parting->workload->step;
-    const tn_array *core = &step->array[array];
-    const uint64_t bits = tn_array_word_bits(step, array);
-    const uint32_t unit = parting->unit_of_layer[core->layer];
-    bool *has;
-    uint32_t layers = 0;
-    TN_TRY(make_room(survey, arena, error));
-    tn_core_limit *limit = tn_core_limit_find(survey, core->elements, bits, core->role);
-    if (limit->word_bits == 0) {
-        *limit = (tn_core_limit){core->elements, bits, core->role, 0, NULL};
-        TN_TRY(TN_NEW(arena, parting->units + 1, &limit->most, error));
-        survey->limits++;
-    }
-    TN_TRY(TN_ALLOC(step->layers, &has, error));
-    for (uint32_t b = 0; b < step->arrays; b++) {
-        const tn_array *other = &step->array[b];
-        if (!other->is_core || other->elements != core->elements || other->role != core->role ||
-            parting->unit_of_layer[other->layer] != unit)
-            continue;
-        layers += !has[other->layer];
-        has[other->layer] = true;
-    }
-    tn_free(has);
-    limit->most[unit] = (uint32_t)tn_greatest(limit->most[unit], layers);
-    limit->layers = 0;
-    for (uint32_t u = 0; u <= parting->units; u++) limit->layers += limit->most[u];
-    return TN_OK;
-}
 
 static void mix(uint64_t *digest, uint64_t value) {
     *digest = (*digest ^ value) * UINT64_C(0xff51afd7ed558ccd);
@@ -112,9 +50,7 @@ static uint64_t pool_digest(const tn_step *step, uint32_t role) {
 tn_status tn_part_survey_add(tn_part_survey *survey, const tn_parting *parting, tn_arena *arena,
                              tn_error *error) {
     const tn_step *step = parting->workload->step;
-    for (uint32_t a = 0; a < step->arrays; a++)
-        if (step->array[a].is_core && step->array[a].elements > 0)
-            TN_TRY(count_cores(survey, parting, a, arena, error));
+    TN_TRY(tn_core_classes_add(&survey->cores, parting, arena, error));
     for (uint32_t role = 0; role < TN_ARRAY_ROLES; role++) {
         const uint64_t digest = pool_digest(step, role);
         survey->differs[role] |= survey->begun && survey->pool[role] != digest;
@@ -122,4 +58,10 @@ tn_status tn_part_survey_add(tn_part_survey *survey, const tn_parting *parting, 
     }
     survey->begun = true;
     return TN_OK;
+}
+
+tn_status tn_part_survey_know(const tn_part_survey *survey, tn_parting *parting, tn_arena *arena,
+                              tn_error *error) {
+    TN_TRY(TN_NEW(arena, parting->workload->step->arrays, &parting->core_class, error));
+    return tn_core_classes_find(&survey->cores, parting, parting->core_class, error);
 }

@@ -15,8 +15,10 @@ struct tn_parting {
         *owner; /* [arrays]: a unit, `units` for none, TN_OWNER_SHARED, or UINT32_MAX where none touches it */
     uint32_t shared_count;
     tn_common_memory *shared;
-    tn_demand *demand; /* [shared_count][units + 1] */
-    bool fits;         /* no demand ran out of room */
+    tn_demand *demand;    /* [shared_count][units + 1] */
+    bool fits;            /* no demand ran out of room */
+    uint32_t *core_class; /* [arrays]: place in a survey's classes, UINT32_MAX for no core; NULL: not known */
+    struct tn_kept_words *kept_words; /* price/cycle_bounds.c: of builds before; NULL: none yet */
 };
 
 #endif

@@ -25,7 +25,8 @@ typedef struct tn_price_part {
     double bram18, uram;  /* fractions where cores are grouped */
     double capacity_bits; /* of the blocks: of bram18 and uram, but where those are bounds of their own */
     double off_chip_bytes, off_chip_bytes_per_step;
-    double joules; /* of bounds alone (price/part_bounds.h) */
+    /* Of bounds alone (price/part_bounds.h), energy as a whole and what it is made of; watts: of no unit. */
+    double joules, static_joules, dynamic_joules, watts;
 } tn_price_part;
 
 /* What is asked of a memory: to hold so many elements, and the uses of them, none of which covers another, in a fixed

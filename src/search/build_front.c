@@ -2,55 +2,13 @@
 
 #include "base/memory.h"
 #include "device/block.h"
+#include "search/followed_cost.h"
+#include "search/like_front.h"
 #include "search/watched.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* By which factor the member is worse than the bound in objective k; values as they are minimised. */
-double tn_worse_by(const tn_space *space, size_t objective, double member, double bound) {
-    if (member <= bound) return 1;
-    if (space->objective[objective]->maximise) return member < 0 ? bound / member : INFINITY;
-    return bound > 0 ? member / bound : INFINITY;
-}
-
-static double greatest_ratio(const tn_space *space, const tn_point *member, const double *bound) {
-    double most = 1;
-    for (size_t k = 0; k < space->objectives; k++)
-        most = fmax(most, tn_worse_by(space, k, member->value[k], bound[k]));
-    return most;
-}
-
-void tn_certify(const tn_space *space, const tn_sums *bounds, double slack, const tn_point *member,
-                size_t members, const uint32_t *own, double *factor, bool *exact) {
-    for (size_t k = 0; k < space->objectives; k++) factor[k] = 1;
-    for (size_t i = 0; i < bounds->count; i++) {
-        double bound[TN_OBJECTIVES_MOST], least = INFINITY;
-        size_t best = members;
-        for (size_t k = 0; k < space->objectives; k++) bound[k] = bounds->value[k][i];
-        if (own[i] < members) {
-            best = own[i];
-            least = greatest_ratio(space, &member[best], bound);
-        }
-        for (size_t m = 0; least > 1 && m < members; m++) {
-            double most = greatest_ratio(space, &member[m], bound);
-            if (most >= least) continue;
-            least = most;
-            best = m;
-        }
-        for (size_t k = 0; k < space->objectives; k++)
-            factor[k] =
-                fmax(factor[k],
-                     best < members ? tn_worse_by(space, k, member[best].value[k], bound[k]) : INFINITY);
-    }
-    *exact = true;
-    for (size_t k = 0; k < space->objectives; k++) {
-        factor[k] *= slack;
-        if (factor[k] > 1 && isfinite(factor[k])) factor[k] *= 1 + 1e-9; /* rounding */
-        *exact &= factor[k] == 1;
-    }
-}
 
 typedef struct {
     const tn_space *space;
@@ -62,6 +20,8 @@ typedef struct {
     const uint32_t *digit;
     size_t dimensions;
     tn_layer_cost cost[TN_SUM_DIMENSIONS]; /* of each dimension */
+    bool follows[TN_COSTS];                /* objectives that follow from cycles, which are one, too: */
+    tn_followed_cost followed[TN_COSTS];
     tn_boxes boxes;
     tn_watched_list watches;
     tn_price_part least_descriptors; /* of the fewest operations that a design has */
@@ -71,33 +31,13 @@ typedef struct {
 
 /* ---- costs ---- */
 
-/* As it is summed: degrees of freedom negated. */
 static double cost_of_option(const finder *state, uint32_t u, uint64_t option, tn_layer_cost cost) {
-    const tn_unit_table *unit = &state->table->unit[u];
-    switch (cost) {
-    case TN_COST_DEGREES:
-        return -unit->sum[TN_SUM_DEGREES][option];
-    case TN_COST_PARAMETERS:
-        return unit->sum[TN_SUM_PARAMETERS][option];
-    case TN_COST_MACS:
-        return unit->sum[TN_SUM_MACS][option];
-    default:
-        return tn_part_cost(&unit->part[state->build_index][option], cost);
-    }
+    return tn_option_cost(state->table, state->build_index, u, option, cost);
 }
 
 static double cost_of_rest(const finder *state, tn_layer_cost cost) {
-    switch (cost) {
-    case TN_COST_DEGREES:
-        return 0;
-    case TN_COST_PARAMETERS:
-        return state->table->rest_sum[TN_SUM_PARAMETERS];
-    case TN_COST_MACS:
-        return state->table->rest_sum[TN_SUM_MACS];
-    default:
-        return tn_part_cost(&state->table->rest[state->build_index], cost) +
-               tn_part_cost(&state->watches.constant, cost);
-    }
+    return tn_rest_cost(state->table, state->build_index, cost) +
+           tn_part_cost(&state->watches.constant, cost);
 }
 
 /* The least (or greatest) that the options of a unit can add. */
@@ -135,13 +75,32 @@ static void add_dimension(finder *state, tn_layer_cost cost) {
     state->dimensions++;
 }
 
+/* Whether designs may differ in an objective. Memories that units share, or that cores of a class do, tell them apart, too. */
+static bool varies(const finder *state, tn_layer_cost cost) {
+    bool does = !state->table->bounded || cost == TN_COST_CAPACITY;
+    for (uint32_t u = 0; u < state->table->units && !does; u++)
+        does = extreme(state, u, cost, false) < extreme(state, u, cost, true);
+    return does;
+}
+
+/* Exact fronts know every cost, and classes of cores take more than their options say. */
+static bool follows_cycles(finder *state, tn_layer_cost cost) {
+    state->follows[cost] = state->table->bounded && cost != TN_COST_CYCLES && cost != TN_COST_CAPACITY &&
+                           state->options->objective[TN_COST_CYCLES] && state->options->epsilon > 0 &&
+                           tn_cost_follows(state->table, state->build_index, cost, &state->followed[cost]);
+    return state->follows[cost];
+}
+
 /* Objectives first, then what must not be exceeded: guards. */
 static tn_status choose_dimensions(finder *state, tn_error *error) {
     const tn_resources *budget = &state->space->budget;
     tn_price_part least, most;
     double bram18, uram;
     for (int c = 0; c < TN_COSTS; c++)
-        if (state->options->objective[c]) add_dimension(state, (tn_layer_cost)c);
+        if (state->options->objective[c] && !follows_cycles(state, (tn_layer_cost)c) &&
+            varies(state, (tn_layer_cost)c))
+            add_dimension(state, (tn_layer_cost)c);
+    if (state->dimensions == 0) add_dimension(state, TN_COST_CYCLES); /* the fastest of all stands for them */
     state->boxes.rounded = state->dimensions;
     /* An objective that is rounded guards nothing: what breaks a constraint could cover what holds it. */
     for (int c = 0; c < TN_COSTS; c++)
@@ -171,7 +130,7 @@ static tn_status choose_dimensions(finder *state, tn_error *error) {
             state->dimensions, TN_SUM_DIMENSIONS);
     state->boxes.width = pow(1 + state->options->epsilon, 1.0 / rounds_of(state)) - 1;
     for (size_t d = 0; d < state->boxes.rounded; d++)
-        state->boxes.negated[d] = state->cost[d] == TN_COST_DEGREES;
+        state->boxes.negated[d] = tn_cost_is_negated(state->table, state->cost[d]);
     return TN_OK;
 }
 
@@ -184,7 +143,7 @@ static tn_status set_shifts(finder *state, uint32_t next, tn_error *error) {
         double sum =
             tn_part_cost(&least, cost == TN_COST_CAPACITY || cost == TN_COST_BRAM18 ? cost : TN_COST_MACS);
         for (uint32_t u = next; u < state->table->units; u++)
-            sum += cost == TN_COST_DEGREES ? -extreme(state, u, cost, true) : extreme(state, u, cost, false);
+            sum += state->boxes.negated[d] ? -extreme(state, u, cost, true) : extreme(state, u, cost, false);
         state->boxes.shift[d] = sum;
     }
     return TN_OK;
@@ -217,6 +176,21 @@ static tn_status list_options(finder *state, uint32_t u, tn_sums *options, tn_er
     return tn_sums_prune(options, &exact, error);
 }
 
+static tn_status merge_options(finder *state, const tn_sums *before, const tn_sums *options, tn_sums *level,
+                               tn_error *error) {
+    tn_merging merging = {.boxes = &state->boxes,
+                          .join = tn_watched_join,
+                          .user = &state->watches,
+                          .most = state->options->most,
+                          .deadline = state->options->deadline};
+    tn_sums_begin(level, state->dimensions);
+    tn_status status = tn_merging_begin(&merging, level, error);
+    if (status == TN_OK) status = tn_merging_add(&merging, before, options, error);
+    if (status == TN_OK) status = tn_merging_end(&merging, error);
+    tn_merging_free(&merging);
+    return status;
+}
+
 static tn_status merge_unit(finder *state, uint32_t u, const tn_sums *before, tn_error *error) {
     tn_sums options;
     tn_status status = list_options(state, u, &options, error);
@@ -224,8 +198,7 @@ static tn_status merge_unit(finder *state, uint32_t u, const tn_sums *before, tn
     if (status == TN_OK) status = TN_ALLOC(options.count, &state->option[u], error);
     if (status == TN_OK) {
         memcpy(state->option[u], options.left, options.count * sizeof *options.left);
-        status = tn_sums_merge(before, &options, &state->boxes, tn_watched_join, &state->watches,
-                               state->options->most, state->options->deadline, &state->level[u], error);
+        status = merge_options(state, before, &options, &state->level[u], error);
     }
     if (status == TN_OK && tn_watched_close_with(&state->watches, u)) {
         status = tn_watched_close(&state->watches, u, state->cost, &state->level[u], error);
@@ -245,46 +218,102 @@ static tn_status begin_with_rest(finder *state, tn_sums *start, tn_error *error)
 
 /* ---- what is left ---- */
 
-/* All costs of a point of the last level, from its options. */
-static tn_status put_point(finder *state, uint32_t index, tn_build_front *front, tn_error *error) {
-    uint32_t units = state->table->units;
+/* All costs of a point whose options are in the front's next place; value[dimensions]: its sums. */
+static tn_status put_point(finder *state, const double *value, tn_build_front *front, tn_error *error) {
     tn_price_part memory;
     size_t target = front->count;
-    for (int c = 0; c < TN_COSTS; c++) front->cost[c][target] = cost_of_rest(state, (tn_layer_cost)c);
-    const tn_sums *last = &state->level[units - 1];
-    double summed[TN_COSTS] = {0};
-    for (size_t d = 0; d < state->dimensions; d++) summed[state->cost[d]] = last->value[d][index];
-    for (uint32_t u = units; u-- > 0;) {
-        uint32_t option = state->option[u][state->level[u].right[index]];
-        front->option[u][target] = option;
-        for (int c = 0; c < TN_COSTS; c++)
-            front->cost[c][target] += cost_of_option(state, u, option, (tn_layer_cost)c);
-        index = state->level[u].left[index];
+    for (int c = 0; c < TN_COSTS; c++) {
+        front->cost[c][target] = cost_of_rest(state, (tn_layer_cost)c);
+        for (uint32_t u = 0; u < state->table->units; u++)
+            front->cost[c][target] += cost_of_option(state, u, front->option[u][target], (tn_layer_cost)c);
     }
-    /* Those that were summed have the memories of shared arrays in them. */
-    for (size_t d = 0; d < state->dimensions; d++)
-        front->cost[state->cost[d]][target] = summed[state->cost[d]];
+    /* Those that were summed have the memories of shared arrays and of classes of cores in them. */
+    for (size_t d = 0; d < state->dimensions; d++) front->cost[state->cost[d]][target] = value[d];
+    for (int c = 0; c < TN_COSTS; c++)
+        if (state->follows[c])
+            front->cost[c][target] =
+                tn_followed_value(&state->followed[c], front->cost[TN_COST_CYCLES][target], front->slack);
     TN_TRY(descriptors(state, front->cost[TN_COST_OPERATIONS][target], &memory, error));
     /* Where bounds cover each other, what a design covers may have fewer operations. */
     if (state->options->bounds_only) memory = state->least_descriptors;
     front->cost[TN_COST_CAPACITY][target] += memory.capacity_bits;
     front->cost[TN_COST_BRAM18][target] += memory.bram18;
-    front->cost[TN_COST_DEGREES][target] = -front->cost[TN_COST_DEGREES][target];
+    for (int c = 0; c < TN_COSTS; c++)
+        if (tn_cost_is_negated(state->table, (tn_layer_cost)c))
+            front->cost[c][target] = -front->cost[c][target];
     bool fits = front->cost[TN_COST_BRAM18][target] <= (double)state->space->budget.bram18 &&
                 front->cost[TN_COST_URAM][target] <= (double)state->space->budget.uram;
     front->count += fits || state->options->bounds_only;
     return TN_OK;
 }
 
-static tn_status list_points(finder *state, tn_build_front *front, tn_error *error) {
-    uint32_t units = state->table->units;
-    const tn_sums *last = &state->level[units - 1];
-    for (int c = 0; c < TN_COSTS; c++) TN_TRY(TN_ALLOC(last->count, &front->cost[c], error));
+static tn_status begin_front(const finder *state, size_t count, tn_build_front *front, tn_error *error) {
+    const uint32_t units = state->table->units;
+    for (int c = 0; c < TN_COSTS; c++) TN_TRY(TN_ALLOC(count, &front->cost[c], error));
     TN_TRY(TN_ALLOC(units, &front->option, error));
-    for (uint32_t u = 0; u < units; u++) TN_TRY(TN_ALLOC(last->count, &front->option[u], error));
-    for (size_t i = 0; i < last->count; i++) TN_TRY(put_point(state, (uint32_t)i, front, error));
+    for (uint32_t u = 0; u < units; u++) TN_TRY(TN_ALLOC(count, &front->option[u], error));
     front->slack = state->options->epsilon > 0 ? pow(1 + state->boxes.width, rounds_of(state)) : 1;
     return TN_OK;
+}
+
+/* Unit by unit. */
+static tn_status find_by_units(finder *state, tn_build_front *front, tn_error *error) {
+    const uint32_t units = state->table->units;
+    tn_sums start = {0};
+    tn_status status = TN_ALLOC(units, &state->level, error);
+    if (status == TN_OK) status = TN_ALLOC(units, &state->option, error);
+    if (status == TN_OK) status = begin_with_rest(state, &start, error);
+    for (uint32_t u = 0; status == TN_OK && u < units; u++)
+        status = merge_unit(state, u, u ? &state->level[u - 1] : &start, error);
+    const tn_sums *last = status == TN_OK ? &state->level[units - 1] : NULL;
+    if (status == TN_OK) status = begin_front(state, last->count, front, error);
+    for (size_t i = 0; status == TN_OK && i < last->count; i++) {
+        double value[TN_SUM_DIMENSIONS];
+        size_t index = i;
+        for (size_t d = 0; d < state->dimensions; d++) value[d] = last->value[d][i];
+        for (uint32_t u = units; u-- > 0; index = state->level[u].left[index])
+            front->option[u][front->count] = state->option[u][state->level[u].right[index]];
+        status = put_point(state, value, front, error);
+    }
+    tn_sums_free(&start);
+    for (uint32_t u = 0; u < units; u++) {
+        if (state->level) tn_sums_free(&state->level[u]);
+        if (state->option) tn_free(state->option[u]);
+    }
+    tn_free(state->level);
+    tn_free(state->option);
+    return status;
+}
+
+/* By like units; of what adds no memories are common. */
+static tn_status find_by_likes(finder *state, tn_build_front *front, tn_error *error) {
+    double start[TN_SUM_DIMENSIONS], sure[TN_SUM_DIMENSIONS];
+    tn_arena arena = {0};
+    tn_like_units likes;
+    tn_like_front found = {.option = NULL};
+    for (size_t d = 0; d < state->dimensions; d++) {
+        const tn_layer_cost cost = state->cost[d];
+        start[d] = cost_of_rest(state, cost);
+        sure[d] = cost == TN_COST_CAPACITY || cost == TN_COST_BRAM18
+                      ? tn_part_cost(&state->least_descriptors, cost)
+                      : 0;
+    }
+    tn_status status = tn_like_units_find(state->table, state->build_index, state->dimensions, state->cost,
+                                          &arena, &likes, error);
+    if (status == TN_OK)
+        status = tn_like_front_find(&likes, start, &state->boxes, sure, state->options->most,
+                                    state->options->deadline, &found, error);
+    if (status == TN_OK) status = begin_front(state, found.sums.count, front, error);
+    for (size_t i = 0; status == TN_OK && i < found.sums.count; i++) {
+        double value[TN_SUM_DIMENSIONS];
+        for (size_t d = 0; d < state->dimensions; d++) value[d] = found.sums.value[d][i];
+        for (uint32_t u = 0; u < state->table->units; u++)
+            front->option[u][front->count] = found.option[u][i];
+        status = put_point(state, value, front, error);
+    }
+    tn_like_front_free(&found, state->table->units);
+    tn_arena_free(&arena);
+    return status;
 }
 
 tn_status tn_build_front_find(const tn_space *space, const tn_units *units, const tn_layer_table *table,
@@ -297,24 +326,12 @@ tn_status tn_build_front_find(const tn_space *space, const tn_units *units, cons
                     .build_index = build,
                     .options = options,
                     .digit = digit};
-    tn_sums start = {0};
     *front = (tn_build_front){0};
-    tn_status status = TN_ALLOC(table->units, &state.level, error);
-    if (status == TN_OK) status = TN_ALLOC(table->units, &state.option, error);
-    if (status == TN_OK) status = tn_watched_begin(&state.watches, table, state.build, space->device, error);
+    tn_status status = tn_watched_begin(&state.watches, table, state.build, space->device, error);
     if (status == TN_OK) status = choose_dimensions(&state, error);
-    if (status == TN_OK) status = begin_with_rest(&state, &start, error);
-    for (uint32_t u = 0; status == TN_OK && u < table->units; u++)
-        status = merge_unit(&state, u, u ? &state.level[u - 1] : &start, error);
-    if (status == TN_OK) status = list_points(&state, front, error);
-    tn_sums_free(&start);
-    for (uint32_t u = 0; u < table->units; u++) {
-        if (state.level) tn_sums_free(&state.level[u]);
-        if (state.option) tn_free(state.option[u]);
-    }
+    if (status == TN_OK)
+        status = table->bounded ? find_by_likes(&state, front, error) : find_by_units(&state, front, error);
     tn_watched_free(&state.watches);
-    tn_free(state.level);
-    tn_free(state.option);
     if (status != TN_OK) tn_build_front_free(front, table->units);
     return status;
 }

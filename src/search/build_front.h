@@ -6,18 +6,6 @@
 #include "search/layer_table.h"
 #include "space/space.h"
 
-/* How far a front can be from the truth, from lower bounds that cover every design (docs/decomposition.md). */
-
-/* tn_worse_by: the factor by which a member is worse than a bound in an objective.
- *
- * `bounds`: every feasible design is at least one of them over `slack` in every objective (values as they are minimised).
- * own[bound]: the member that is its own design, or UINT32_MAX. Each bound is covered by its own design or, where that
- * is worse than it, by the member that is least worse of all. factor[objectives]: for every design some member is within
- * all of them at once; *exact: they are 1. */
-double tn_worse_by(const tn_space *space, size_t objective, double member, double bound);
-void tn_certify(const tn_space *space, const tn_sums *bounds, double slack, const tn_point *member,
-                size_t members, const uint32_t *own, double *factor, bool *exact);
-
 /* How the front is to be found. */
 typedef struct tn_front_options {
     bool objective[TN_COSTS]; /* costs that objectives follow from */
@@ -30,7 +18,7 @@ typedef struct tn_front_options {
 
 typedef struct tn_build_front {
     size_t count;
-    double *cost[TN_COSTS]; /* [count]; lower bounds, upper ones of degrees of freedom */
+    double *cost[TN_COSTS]; /* [count]; lower bounds, upper ones of what is better the more there is */
     uint32_t **option;      /* [units][count] */
     double slack; /* every cost of the build's designs is covered within this factor: 1 where exact */
 } tn_build_front;

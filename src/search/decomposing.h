@@ -38,8 +38,7 @@ typedef struct tn_decomposing {
     tn_build_task *task; /* [keys * builds] */
     bool bounded;        /* tables hold bounds of prices, which do not split */
     tn_front_options front;
-    double width;    /* of boxes over all builds */
-    double accuracy; /* no design has more */
+    double width; /* of boxes over all builds */
     const char *refused;
     /* Points of all builds that are left: objectives, left = task, right = point. */
     tn_sums chosen;

@@ -6,7 +6,9 @@
 #include "base/memory.h"
 #include "front/archive.h"
 #include "price/obstacle.h"
+#include "search/certificate.h"
 #include "search/decomposing.h"
+#include "search/learned_bounds.h"
 
 #include <math.h>
 #include <omp.h>
@@ -21,12 +23,15 @@ typedef struct {
     tn_layer_cost cost;
     bool is_bound; /* no sum of costs, not even where prices split, but no less than one */
 } source;
-/* Those of TN_COSTS are the same for all designs of a build, or have one bound for all. */
+/* Those of TN_COSTS are the same for all designs of a build. */
 static const source sources[] = {
     {"cycles_per_step", TN_COST_CYCLES, false},
     {"seconds_per_step", TN_COST_CYCLES, false},
     {"seconds_per_epoch", TN_COST_CYCLES, false},
     {"joules_per_step", TN_COST_JOULES, true},
+    {"static_joules_per_step", TN_COST_STATIC_JOULES, true},
+    {"dynamic_joules_per_step", TN_COST_DYNAMIC_JOULES, true},
+    {"watts", TN_COST_WATTS, true},
     {"on_chip_bytes", TN_COST_CAPACITY, false},
     {"bram18", TN_COST_BRAM18, false},
     {"uram", TN_COST_URAM, false},
@@ -38,7 +43,8 @@ static const source sources[] = {
     {"dsp", TN_COSTS, false},
     {"off_chip_bytes", TN_COST_OFF_CHIP, false},
     {"off_chip_bytes_per_step", TN_COST_MOVED, false},
-    {"accuracy", TN_COSTS, true},
+    {"accuracy", TN_COST_LEARNED, true},
+    {"perplexity", TN_COST_LEARNED, true},
 };
 
 static const source *source_of(const tn_quantity *quantity) {
@@ -49,8 +55,18 @@ static const source *source_of(const tn_quantity *quantity) {
 
 /* NULL, or why no front of the space can be found so, before any work. */
 static const char *refuses(const tn_space *space) {
-    for (size_t i = 0; i < space->objectives; i++)
-        if (!source_of(space->objective[i])) return space->objective[i]->name;
+    static const char *const unknown[][2] = {
+        {"peak_elements", "no bound of the objective peak_elements is known"},
+        {"relative_error", "no bound of the objective relative_error is known"},
+        {"accuracy_deviation", "no bound of the objective accuracy_deviation is known"},
+        {"accuracy_interpolated", "no bound of the objective accuracy_interpolated is known"},
+        {"rtl", "no bound of the objective rtl is known"}};
+    for (size_t i = 0; i < space->objectives; i++) {
+        if (source_of(space->objective[i])) continue;
+        for (size_t k = 0; k < sizeof unknown / sizeof *unknown; k++)
+            if (strcmp(space->objective[i]->name, unknown[k][0]) == 0) return unknown[k][1];
+        return space->objective[i]->name;
+    }
     return NULL;
 }
 
@@ -81,8 +97,21 @@ static tn_status list_keys(tn_decomposing *state, tn_error *error) {
     return TN_OK;
 }
 
+/* Whether an objective or a constraint is of what designs learn. */
+static bool learns(const tn_space *space) {
+    bool is = false;
+    for (size_t i = 0; i < space->objectives; i++)
+        is |= source_of(space->objective[i]) && source_of(space->objective[i])->cost == TN_COST_LEARNED;
+    for (size_t i = 0; i < space->constraints; i++) {
+        const tn_quantity *quantity = space->constraint[i].quantity;
+        is |= quantity && source_of(quantity) && source_of(quantity)->cost == TN_COST_LEARNED;
+    }
+    return is && space->accuracy_table.rows > 0;
+}
+
 static tn_status make_tables(tn_decomposing *state, tn_error *error) {
     const tn_space *space = state->space;
+    enum { SETTINGS_MOST = 100000 };
     uint64_t *inner;
     size_t builds = (size_t)space->inner_count;
     TN_TRY(TN_NEW(&state->arena, builds, &inner, error));
@@ -94,6 +123,9 @@ static tn_status make_tables(tn_decomposing *state, tn_error *error) {
         TN_TRY(tn_layer_table_make(space, &state->units, state->key_digit[k], inner, builds, state->bounded,
                                    state->options->threads, &state->arena, table, error));
         state->refused = table->refused;
+        if (learns(space) && !table->refused)
+            TN_TRY(tn_learned_bounds_find(space, &state->units, state->key_digit[k],
+                                          SETTINGS_MOST / state->keys, &state->arena, table, error));
         for (size_t b = 0; !table->empty && !table->refused && b < builds; b++)
             if (!table->impossible[b])
                 state->task[state->tasks++] = (tn_build_task){.keys = (size_t)k, .build = b, .inner = b};
@@ -219,6 +251,16 @@ void tn_decomposing_digits(const tn_decomposing *state, const tn_build_task *job
     tn_digits_of(&space->choices, space->inner, space->inners, job->inner, digit);
 }
 
+/* As true ones are, with six digits. */
+static void set_learned(const tn_layer_table *table, double learned, tn_evaluation *bound) {
+    static const double rounding = 1e-3;
+    bound->accuracy = bound->perplexity = NAN;
+    if (table->learns_more)
+        bound->accuracy = floor(1e6 * learned + rounding) / 1e6;
+    else
+        bound->perplexity = ceil(1e6 * learned - rounding) / 1e6;
+}
+
 tn_evaluation tn_decomposing_bound(const tn_decomposing *state, const tn_build_task *job, size_t point) {
     const tn_layer_table *table = &state->table[job->keys];
     const tn_build_front *front = &job->front;
@@ -237,8 +279,12 @@ tn_evaluation tn_decomposing_bound(const tn_decomposing *state, const tn_build_t
     bound.price.used.lut = table->kernels[job->build].lut;
     bound.price.used.ff = table->kernels[job->build].ff;
     bound.price.used.dsp = table->kernels[job->build].dsp;
-    bound.price.joules_per_step = front->cost[TN_COST_JOULES][point] * below;
-    bound.accuracy = state->accuracy;
+    bound.price.static_joules_per_step = front->cost[TN_COST_STATIC_JOULES][point] * below;
+    bound.price.joules_per_step = /* what is not static is dynamic */
+        fmin(front->cost[TN_COST_JOULES][point] * below,
+             bound.price.static_joules_per_step + front->cost[TN_COST_DYNAMIC_JOULES][point] * below);
+    bound.price.watts = front->cost[TN_COST_WATTS][point] * below;
+    set_learned(table, front->cost[TN_COST_LEARNED][point], &bound);
     bound.price.off_chip_bytes = (uint64_t)front->cost[TN_COST_OFF_CHIP][point];
     bound.price.off_chip_bytes_per_step = (uint64_t)front->cost[TN_COST_MOVED][point];
     bound.degrees_of_freedom = (uint64_t)front->cost[TN_COST_DEGREES][point];
@@ -564,38 +610,10 @@ static void set_costs(tn_decomposing *state) {
     }
 }
 
-/* Over all designs, where these have few different settings of what accuracy depends on; else what none exceeds. */
-static double greatest_accuracy(const tn_space *space) {
-    enum { SETTINGS_MOST = 100000 };
-    const tn_accuracy_table *table = &space->accuracy_table;
-    size_t axis[TN_ACCURACY_CHOICES_MOST], axes = 0, digit[TN_AXES_MOST] = {0};
-    uint64_t settings = 1;
-    double most = 0;
-    if (table->rows == 0) return NAN;
-    for (size_t i = 0; i < table->columns && settings <= SETTINGS_MOST; i++) {
-        if (table->column[i].axis == SIZE_MAX) continue;
-        axis[axes++] = table->column[i].axis;
-        settings *= space->choices.axis[table->column[i].axis].count;
-    }
-    for (uint64_t k = 0; settings <= SETTINGS_MOST && k < settings; k++) {
-        tn_accuracy_value value[TN_ACCURACY_CHOICES_MOST];
-        tn_accuracy_basis basis;
-        uint64_t rest = k;
-        for (size_t i = 0; i < axes; rest /= space->choices.axis[axis[i++]].count)
-            digit[axis[i]] = (size_t)(rest % space->choices.axis[axis[i]].count);
-        tn_accuracy_table_values(table, digit, value);
-        /* as the evaluator rounds it */
-        double mean = round(1e6 * tn_accuracy_table_at(table, value, table->model.passes, &basis).mean) / 1e6;
-        if (mean > most) most = mean;
-    }
-    return settings <= SETTINGS_MOST ? most : 1;
-}
-
 static tn_status run(tn_decomposing *state, tn_decomposed *found, tn_error *error) {
     state->refused = refuses(state->space);
     if (state->refused) return TN_OK;
     TN_TRY(tn_units_find(state->space, &state->arena, &state->units, error));
-    state->accuracy = greatest_accuracy(state->space);
     if (state->units.count == 0) state->refused = "no choice is of a weight or a layer";
     if (!state->refused) TN_TRY(list_keys(state, error));
     if (!state->refused) TN_TRY(make_some_tables(state, error));

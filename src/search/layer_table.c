@@ -105,7 +105,8 @@ typedef struct {
     const uint32_t *digit;
     const uint64_t *inner;
     tn_layer_table *table;
-    uint64_t *good; /* [units]: a defined option of each */
+    tn_arena *arena; /* the table's; one thread at a time */
+    uint64_t *good;  /* [units]: a defined option of each */
     uint64_t steps;
     tn_part_survey *survey;   /* [TN_FUSIONS]: of all steps, where parts are bounds */
     tn_step_kind kind;        /* of the first step: what all must have in common */
@@ -119,8 +120,9 @@ typedef struct {
 typedef struct {
     tn_evaluator *evaluator;
     tn_arena arena;
-    tn_price_part *part; /* [units + 1] */
-    tn_demand *staging;  /* [TN_STAGINGS][units + 1] */
+    tn_price_part *part;  /* [units + 1] */
+    tn_part_cores *cores; /* [units + 1] */
+    tn_demand *staging;   /* [TN_STAGINGS][units + 1] */
 } worker;
 
 static uint32_t unit_of_weight(const job *all, size_t weight) {
@@ -299,6 +301,39 @@ static void keep_least(tn_price_part *rest, const tn_price_part *found) {
     rest->off_chip_bytes = fmin(rest->off_chip_bytes, found->off_chip_bytes);
     rest->off_chip_bytes_per_step = fmin(rest->off_chip_bytes_per_step, found->off_chip_bytes_per_step);
     rest->joules = fmin(rest->joules, found->joules);
+    rest->static_joules = fmin(rest->static_joules, found->static_joules);
+    rest->dynamic_joules = fmin(rest->dynamic_joules, found->dynamic_joules);
+    rest->watts = fmin(rest->watts, found->watts);
+}
+
+/* The cores of an option, those of the build before where they are the same. */
+static tn_status keep_cores(job *all, const tn_part_cores *found, uint32_t u, size_t build, uint64_t option,
+                            tn_error *error) {
+    tn_part_cores **cores = all->table->unit[u].cores;
+    uint32_t *copy;
+    if (build > 0 && cores[build - 1][option].count == found->count &&
+        (found->count == 0 || memcmp(cores[build - 1][option].core_class, found->core_class,
+                                     found->count * sizeof *found->core_class) == 0)) {
+        cores[build][option] = cores[build - 1][option];
+        return TN_OK;
+    }
+    tn_status status;
+#pragma omp critical(tenfold_layer_table)
+    status = TN_NEW(all->arena, found->count, &copy, error);
+    if (status != TN_OK) return status;
+    if (found->count) memcpy(copy, found->core_class, found->count * sizeof *copy);
+    cores[build][option] = (tn_part_cores){found->count, copy};
+    return TN_OK;
+}
+
+/* The parting of the step as the build does it. */
+static tn_status part_step(const job *all, worker *thread, const tn_build *build, tn_parting **parting,
+                           tn_error *error) {
+    tn_workload *workload;
+    TN_TRY(tn_workload_built(tn_evaluator_workload(thread->evaluator), build, &workload, error));
+    TN_TRY(
+        tn_parting_make(workload, all->units->of_layer, all->table->units, &thread->arena, parting, error));
+    return tn_part_survey_know(&all->survey[build->fusion], *parting, &thread->arena, error);
 }
 
 /* The bounds of all builds' parts. Of a build that can't be had of this step, for want of external memory, nothing is known. */
@@ -308,23 +343,23 @@ static tn_status fill_bounds(job *all, worker *thread, const uint64_t *option, c
     tn_parting *parting[TN_FUSIONS] = {NULL};
     for (size_t b = 0; b < table->builds; b++) {
         const tn_build *build = &table->build[b];
-        tn_workload *workload;
         tn_error why = {0};
         if (table->impossible[b]) continue;
-        TN_TRY(tn_workload_built(tn_evaluator_workload(thread->evaluator), build, &workload, error));
-        if (!parting[build->fusion])
-            TN_TRY(tn_parting_make(workload, all->units->of_layer, table->units, &thread->arena,
-                                   &parting[build->fusion], error));
-        tn_status status =
-            tn_parting_bound(parting[build->fusion], build, &table->view[b], thread->part, &why);
+        if (!parting[build->fusion]) TN_TRY(part_step(all, thread, build, &parting[build->fusion], error));
+        tn_status status = tn_parting_bound(parting[build->fusion], build, &table->view[b], &thread->arena,
+                                            thread->part, thread->cores, &why);
         if (status == TN_INPUT || status == TN_OVERFLOW) {
             memset(thread->part, 0, (table->units + 1) * sizeof *thread->part);
+            memset(thread->cores, 0, (table->units + 1) * sizeof *thread->cores);
         } else if (status != TN_OK) {
             if (error) *error = why;
             return status;
         }
-        for (uint32_t u = 0; u < table->units; u++)
-            if (own[u]) table->unit[u].part[b][option[u]] = thread->part[u];
+        for (uint32_t u = 0; u < table->units; u++) {
+            if (!own[u]) continue;
+            table->unit[u].part[b][option[u]] = thread->part[u];
+            TN_TRY(keep_cores(all, &thread->cores[u], u, b, option[u], error));
+        }
 #pragma omp critical(tenfold_layer_table)
         keep_least(&table->rest[b], &thread->part[table->units]);
     }
@@ -362,6 +397,7 @@ static tn_status fill(job *all, worker *thread, uint64_t index, tn_error *error)
 static tn_status worker_begin(const job *all, worker *thread, tn_error *error) {
     *thread = (worker){0};
     TN_TRY(TN_ALLOC(all->table->units + 1, &thread->part, error));
+    TN_TRY(TN_ALLOC(all->table->units + 1, &thread->cores, error));
     TN_TRY(TN_ALLOC((size_t)TN_STAGINGS * (all->table->units + 1), &thread->staging, error));
     return tn_evaluator_new(all->space, &thread->evaluator, error);
 }
@@ -370,6 +406,7 @@ static void worker_end(worker *thread) {
     tn_evaluator_free(thread->evaluator);
     tn_arena_free(&thread->arena);
     tn_free(thread->part);
+    tn_free(thread->cores);
     tn_free(thread->staging);
 }
 
@@ -394,8 +431,11 @@ static tn_status make_room(job *all, tn_arena *arena, tn_error *error) {
         memset(unit->defined, 1, unit->options);
         for (int s = 0; s < TN_LAYER_SUMS; s++) TN_TRY(TN_NEW(arena, unit->options, &unit->sum[s], error));
         TN_TRY(TN_NEW(arena, table->builds, &unit->part, error));
-        for (size_t b = 0; b < table->builds; b++)
-            TN_TRY(tn_arena_alloc(arena, unit->options, sizeof **unit->part, &unit->part[b], error));
+        TN_TRY(TN_NEW(arena, table->builds, &unit->cores, error));
+        for (size_t b = 0; b < table->builds; b++) {
+            TN_TRY(TN_NEW(arena, unit->options, &unit->part[b], error));
+            if (table->bounded) TN_TRY(TN_NEW(arena, unit->options, &unit->cores[b], error));
+        }
     }
     return TN_OK;
 }
@@ -506,9 +546,9 @@ static tn_status first_bounds(job *all, worker *thread, tn_arena *arena, tn_erro
         table->impossible[b] = tn_build_check_together(build, NULL) != TN_OK;
         if (table->impossible[b]) continue;
         TN_TRY(tn_workload_built(tn_evaluator_workload(thread->evaluator), build, &workload, error));
-        TN_TRY(
-            tn_parting_make(workload, all->units->of_layer, table->units, &thread->arena, &parting, error));
-        tn_status status = tn_part_view_choose(parting, build, &all->survey[build->fusion], &view[b], error);
+        TN_TRY(part_step(all, thread, build, &parting, error));
+        tn_status status =
+            tn_part_view_choose(parting, build, &all->survey[build->fusion], arena, &view[b], error);
         if (status == TN_OK) status = tn_bound_kernels(workload, build, &table->kernels[b], error);
         if (status != TN_OK && status != TN_INPUT && status != TN_OVERFLOW) return status;
     }
@@ -568,7 +608,8 @@ tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, cons
                               const uint64_t *inner, size_t builds, bool bounded, unsigned threads,
                               tn_arena *arena, tn_layer_table *table, tn_error *error) {
     enum { OPTIONS_MOST = 1000000 };
-    job all = {.space = space, .units = units, .digit = digit, .inner = inner, .table = table};
+    job all = {
+        .space = space, .units = units, .digit = digit, .inner = inner, .table = table, .arena = arena};
     worker thread;
     *table = (tn_layer_table){.bounded = bounded, .units = units->count, .builds = builds};
     for (uint32_t u = 0; u < units->count; u++)
@@ -606,7 +647,49 @@ double tn_part_cost(const tn_price_part *part, tn_layer_cost cost) {
         return part->operations;
     case TN_COST_JOULES:
         return part->joules;
+    case TN_COST_STATIC_JOULES:
+        return part->static_joules;
+    case TN_COST_DYNAMIC_JOULES:
+        return part->dynamic_joules;
+    case TN_COST_WATTS:
+        return part->watts;
     default:
         return 0;
     }
+}
+
+double tn_option_cost(const tn_layer_table *table, size_t build, uint32_t unit, uint64_t option,
+                      tn_layer_cost cost) {
+    const tn_unit_table *its = &table->unit[unit];
+    switch (cost) {
+    case TN_COST_DEGREES:
+        return -its->sum[TN_SUM_DEGREES][option];
+    case TN_COST_PARAMETERS:
+        return its->sum[TN_SUM_PARAMETERS][option];
+    case TN_COST_MACS:
+        return its->sum[TN_SUM_MACS][option];
+    case TN_COST_LEARNED:
+        return its->learned ? its->learned[option] : 0;
+    default:
+        return tn_part_cost(&its->part[build][option], cost);
+    }
+}
+
+double tn_rest_cost(const tn_layer_table *table, size_t build, tn_layer_cost cost) {
+    switch (cost) {
+    case TN_COST_DEGREES:
+        return 0;
+    case TN_COST_PARAMETERS:
+        return table->rest_sum[TN_SUM_PARAMETERS];
+    case TN_COST_MACS:
+        return table->rest_sum[TN_SUM_MACS];
+    case TN_COST_LEARNED:
+        return table->learned_rest;
+    default:
+        return tn_part_cost(&table->rest[build], cost);
+    }
+}
+
+bool tn_cost_is_negated(const tn_layer_table *table, tn_layer_cost cost) {
+    return cost == TN_COST_DEGREES || (cost == TN_COST_LEARNED && table->learns_more);
 }

@@ -37,7 +37,7 @@ typedef struct tn_units {
 
 tn_status tn_units_find(const tn_space *space, tn_arena *arena, tn_units *units, tn_error *error);
 
-/* What a sum of costs is of; all but degrees of freedom are minimised. */
+/* What a sum of costs is of; all but degrees of freedom and accuracy are minimised. */
 typedef enum tn_layer_cost {
     TN_COST_CYCLES,
     TN_COST_CAPACITY, /* of memory blocks, bits */
@@ -49,7 +49,11 @@ typedef enum tn_layer_cost {
     TN_COST_OFF_CHIP,   /* bytes of arrays that live there, */
     TN_COST_MOVED,      /* and bytes that pass in a step */
     TN_COST_OPERATIONS, /* of the step, which its descriptors take memory by */
-    TN_COST_JOULES,     /* of bounds alone */
+    TN_COST_JOULES,     /* of bounds alone, as all that follow: */
+    TN_COST_STATIC_JOULES,
+    TN_COST_DYNAMIC_JOULES,
+    TN_COST_WATTS,
+    TN_COST_LEARNED, /* accuracy or perplexity (search/learned_bounds.h) */
     TN_COSTS
 } tn_layer_cost;
 
@@ -63,7 +67,9 @@ typedef struct tn_unit_table {
     uint64_t options;
     bool *defined;              /* [options]: formats have their flows */
     double *sum[TN_LAYER_SUMS]; /* [options] */
+    double *learned;            /* [options]; NULL: not asked for */
     tn_price_part **part;       /* [builds][options] */
+    tn_part_cores **cores;      /* [builds][options]: of bounds */
     tn_demand *demand;          /* [common][options] */
 } tn_unit_table;
 
@@ -85,6 +91,8 @@ typedef struct tn_layer_table {
     bool *impossible;         /* [builds]: keys exclude each other, whatever the rest */
     tn_price_part *rest;      /* [builds]: of no unit */
     double rest_sum[TN_LAYER_SUMS];
+    double learned_rest;
+    bool learns_more;        /* what is learned is accuracy: its costs are negated */
     tn_resources *kernels;   /* [builds]: of all kernels, which are the same for all options */
     uint32_t common, shared; /* the first `shared` are arrays, the rest staging */
     tn_table_memory *memory; /* [common] */
@@ -92,6 +100,12 @@ typedef struct tn_layer_table {
     bool empty;          /* some unit has no defined option */
     const char *refused; /* NULL, or why prices do not split */
 } tn_layer_table;
+
+/* What an option of a unit adds to a cost under a build, and what no unit adds; negated where more is better. */
+double tn_option_cost(const tn_layer_table *table, size_t build, uint32_t unit, uint64_t option,
+                      tn_layer_cost cost);
+double tn_rest_cost(const tn_layer_table *table, size_t build, tn_layer_cost cost);
+bool tn_cost_is_negated(const tn_layer_table *table, tn_layer_cost cost);
 
 /* digit[choices]: of the model keys (the rest is not read). inner[builds]: combinations of the build's choices. bounded: parts
  * are to be bounds. Lives in `arena`. Interruptions end it early with TN_INTERRUPTED. */

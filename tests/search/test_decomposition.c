@@ -260,8 +260,34 @@ static void evolved_fronts_are_near(void **state) {
     tn_arena_free(&arena);
 }
 
-/* Default keys, overlapping schedules, fusion and searched placement: no price splits, and every design is covered all the
- * same. */
+/* The space of single layers with some keys set anew: every design is covered, and by the same front whatever the threads. */
+static void bounds_cover_all(const char *const *set, size_t sets) {
+    const tn_decompose_options options = {.epsilon = 0.05, .threads = 1},
+                               more = {.epsilon = 0.05, .threads = 2};
+    tn_arena arena = {0};
+    tn_space space;
+    tn_decomposed found, again;
+    truth all = {0};
+    assert_int_equal(
+        tn_space_load(test_source("tests/space/data/layers.yaml"), set, sets, NULL, &arena, &space, NULL),
+        TN_OK);
+    assert_int_equal(tn_decompose(&space, &options, &found, NULL), TN_OK);
+    assert_null(found.refused);
+    assert_true(found.count > 0);
+    for (size_t k = 0; k < space.objectives; k++) assert_true(isfinite(found.factor[k]));
+    enumerate(&space, &all, &found);
+    assert_true(all.feasible > 0);
+    assert_int_equal(tn_decompose(&space, &more, &again, NULL), TN_OK);
+    assert_int_equal(again.count, found.count);
+    assert_memory_equal(again.digit, found.digit, found.count * space.choices.count * sizeof *found.digit);
+    assert_memory_equal(again.factor, found.factor, space.objectives * sizeof *found.factor);
+    tn_archive_free(&all.front);
+    tn_decomposed_free(&found);
+    tn_decomposed_free(&again);
+    tn_arena_free(&arena);
+}
+
+/* Default keys, overlapping schedules, fusion and searched placement: no price splits. */
 static void what_does_not_split_is_bounded(void **state) {
     (void)state;
     static const char *const sets[] = {
@@ -269,34 +295,20 @@ static void what_does_not_split_is_bounded(void **state) {
         "set=[build.schedule=parallel, build.kernels=2]",
         "set=[build.schedule=pipelined, build.fusion=write-back]",
         "set=[build.placement=searched, build.split=banks]",
-        "objectives=[joules_per_step, degrees_of_freedom]"};
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        tn_arena arena = {0};
-        tn_space space;
-        tn_decomposed found, again;
-        truth all = {0};
-        const tn_decompose_options options = {.epsilon = 0.05, .threads = 1},
-                                   more = {.epsilon = 0.05, .threads = 2};
-        assert_int_equal(tn_space_load(test_source("tests/space/data/layers.yaml"), &sets[i], 1, NULL, &arena,
-                                       &space, NULL),
-                         TN_OK);
-        assert_int_equal(tn_decompose(&space, &options, &found, NULL), TN_OK);
-        assert_null(found.refused);
-        assert_true(found.count > 0);
-        for (size_t k = 0; k < space.objectives; k++) assert_true(isfinite(found.factor[k]));
-        enumerate(&space, &all, &found);
-        assert_true(all.feasible > 0);
-        /* whatever the threads */
-        assert_int_equal(tn_decompose(&space, &more, &again, NULL), TN_OK);
-        assert_int_equal(again.count, found.count);
-        assert_memory_equal(again.digit, found.digit,
-                            found.count * space.choices.count * sizeof *found.digit);
-        assert_memory_equal(again.factor, found.factor, space.objectives * sizeof *found.factor);
-        tn_archive_free(&all.front);
-        tn_decomposed_free(&found);
-        tn_decomposed_free(&again);
-        tn_arena_free(&arena);
-    }
+        "objectives=[joules_per_step, degrees_of_freedom]",
+        "objectives=[static_joules_per_step, dynamic_joules_per_step, watts]"};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) bounds_cover_all(&sets[i], 1);
+}
+
+/* Accuracy depends on the ranks and foldings of four units. */
+static void what_is_learned_is_bounded(void **state) {
+    (void)state;
+    static const char *const objectives[] = {"objectives=[accuracy, joules_per_step, on_chip_bytes]",
+                                             "objectives=[accuracy, seconds_per_step]"};
+    char table[320];
+    snprintf(table, sizeof table, "accuracy_table=%s", test_source("tests/space/data/layers-accuracy.csv"));
+    for (size_t i = 0; i < sizeof objectives / sizeof *objectives; i++)
+        bounds_cover_all((const char *const[]){table, objectives[i]}, 2);
 }
 
 static void what_has_no_bound_is_refused(void **state) {
@@ -318,9 +330,8 @@ static void what_has_no_bound_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fronts_are_the_enumerated_ones),
-        cmocka_unit_test(evolved_fronts_are_near),
-        cmocka_unit_test(what_does_not_split_is_bounded),
+        cmocka_unit_test(fronts_are_the_enumerated_ones), cmocka_unit_test(evolved_fronts_are_near),
+        cmocka_unit_test(what_does_not_split_is_bounded), cmocka_unit_test(what_is_learned_is_bounded),
         cmocka_unit_test(what_has_no_bound_is_refused),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);

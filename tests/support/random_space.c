@@ -663,7 +663,19 @@ static bool load(const drawing *picture, const char *folder, const char *name, b
     return tn_space_load(path, NULL, 0, NULL, arena, space, error) == TN_OK;
 }
 
-/* Accuracies of most combinations of the choices that accuracy depends on. */
+/* Puts a quantity before the space's objectives, if it names any. */
+static void add_objective(drawing *picture, const char *quantity) {
+    static const char begin[] = "objectives: [";
+    const char *at = picture->head.data ? strstr(picture->head.data, begin) : NULL;
+    if (!at) return;
+    tn_buffer head = {0};
+    const int before = (int)(at + strlen(begin) - picture->head.data);
+    tn_buffer_format(&head, "%.*s%s, %s", before, picture->head.data, quantity, picture->head.data + before);
+    tn_buffer_free(&picture->head);
+    picture->head = head;
+}
+
+/* Accuracies or perplexities of most combinations of the choices that they depend on. */
 static void add_accuracy_table(drawing *picture, const tn_space *space) {
     size_t axis[TEST_CHOICES_MOST], axes = 0;
     uint64_t rows = 1;
@@ -676,7 +688,10 @@ static void add_accuracy_table(drawing *picture, const tn_space *space) {
     for (size_t i = 0; i < axes; i++)
         tn_buffer_format(&picture->accuracy_table, "%s,",
                          tn_accuracy_column_name(space->choices.axis, space->choices.count, axis[i]));
-    tn_buffer_text(&picture->accuracy_table, "accuracy\n");
+    const char *quantity = once_in(picture, 3) ? "perplexity" : "accuracy";
+    const double least = once_in(picture, 2) ? 0.9 : 0.5;
+    if (once_in(picture, 2)) add_objective(picture, quantity);
+    tn_buffer_format(&picture->accuracy_table, "%s\n", quantity);
     for (uint64_t row = 0; row < rows; row++) {
         uint64_t rest = row;
         if (once_in(picture, 5)) continue;
@@ -688,7 +703,9 @@ static void add_accuracy_table(drawing *picture, const tn_space *space) {
             tn_buffer_free(&value);
             rest /= this_axis->count;
         }
-        tn_buffer_format(&picture->accuracy_table, "%.2f\n", 0.5 + 0.01 * below(picture, 45));
+        const double accuracy = least + (0.95 - least) * 0.01 * below(picture, 100);
+        tn_buffer_format(&picture->accuracy_table, "%.3f\n",
+                         strcmp(quantity, "accuracy") == 0 ? accuracy : 10 - 9 * accuracy);
     }
 }
 
@@ -803,7 +820,7 @@ static bool try_to_draw(drawing *picture, const char *folder, tn_arena *arena, t
     add_objectives(picture);
     if (!load(picture, folder, "space.yaml", false, arena, space, &error)) return false;
     if (space->choices.designs < 2 || space->choices.designs > 4000) return false;
-    if (!picture->decomposes && !picture->tied && once_in(picture, 8)) add_accuracy_table(picture, space);
+    if (!picture->decomposes && !picture->tied && once_in(picture, 4)) add_accuracy_table(picture, space);
     if (!picture->decomposes && once_in(picture, 8)) add_error_table(picture, space);
     if (picture->accuracy_table.length)
         write_file(folder, "accuracy.csv", picture->accuracy_table.data, picture->accuracy_table.length);
