@@ -574,9 +574,7 @@ static tn_status summarise(const tn_space *space, const tn_sweep_options *option
     summary->method = outcome->method ? outcome->method : tn_method_names[TN_ENUMERATE];
     TN_TRY(tn_space_has_bounds(space, &has_bounds, error));
     has_bounds &= !options->keep_all && strcmp(summary->method, tn_method_names[TN_ENUMERATE]) == 0;
-    summary->counted_by = !has_bounds                                      ? "price"
-                          : options->counts || !tn_space_is_settled(space) ? "bound"
-                                                                           : "set";
+    summary->counted_by = !has_bounds ? "price" : options->counts ? "bound" : "set";
     summary->exact = outcome->exact;
     summary->certified = outcome->certified;
     summary->objectives = space->objectives;
