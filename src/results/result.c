@@ -361,11 +361,13 @@ static tn_status write_possible(const char *folder, const tn_space *space, const
                                 tn_summary *summary, tn_error *error) {
     tn_evaluation *evaluation;
     tn_possible *possible;
-    size_t count;
+    size_t count = 0;
     TN_TRY(TN_NEW(arena, front->count, &evaluation, error));
     for (size_t i = 0; i < front->count; i++) evaluation[i] = front->item[i].evaluation;
-    TN_TRY(tn_possible_designs(space, point, evaluation, front->count, options->threads, arena, &possible,
-                               &count, error));
+    /* They take a while: a sweep that is to stop leaves them to the one that goes on with it. */
+    if (!tn_interrupted())
+        TN_TRY(tn_possible_designs(space, point, evaluation, front->count, options->threads, arena, &possible,
+                                   &count, error));
     if (count == 0) {
         const char *old; /* of an earlier sweep of this folder */
         TN_TRY(tn_arena_format(arena, &old, error, "%s/possible.csv", folder));
@@ -574,9 +576,7 @@ static tn_status summarise(const tn_space *space, const tn_sweep_options *option
     summary->method = outcome->method ? outcome->method : tn_method_names[TN_ENUMERATE];
     TN_TRY(tn_space_has_bounds(space, &has_bounds, error));
     has_bounds &= !options->keep_all && strcmp(summary->method, tn_method_names[TN_ENUMERATE]) == 0;
-    summary->counted_by = !has_bounds                                      ? "price"
-                          : options->counts || !tn_space_is_settled(space) ? "bound"
-                                                                           : "set";
+    summary->counted_by = !has_bounds ? "price" : options->counts ? "bound" : "set";
     summary->exact = outcome->exact;
     summary->certified = outcome->certified;
     summary->objectives = space->objectives;

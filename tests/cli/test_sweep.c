@@ -138,7 +138,7 @@ static void interrupted_sweep_is_exit_130(void **state) {
     shell(0, "rm -rf $FOLDER/i; $TENFOLD sweep atis-2enc-u50 -o $FOLDER/i --quiet --json >$FOLDER/out & "
              "pid=$!; sleep 1; "
              "kill -INT $pid; wait $pid; test $? -eq 130 && grep -q interrupted $FOLDER/out && test -s "
-             "$FOLDER/i/sweep.db");
+             "$FOLDER/i/sweep.db -a ! -e $FOLDER/i/possible.csv");
 }
 
 static void plots_and_recommends(void **state) {
