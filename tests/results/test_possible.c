@@ -2,6 +2,7 @@
 #include "results/possible.h"
 
 #include "base/file.h"
+#include "results/neighbours.h"
 #include "results/settled.h"
 #include "search/evaluator.h"
 #include "support/folder.h"
@@ -188,10 +189,10 @@ static double find_probability(const design *own) {
 
 /* Those of a space with these objectives, and how many are not on the front. */
 static size_t compare(const char *objectives, double spread) {
-    size_t members = 0, listed = 0, place = 0;
+    size_t members = 0, place = 0;
     tn_point *front;
     tn_evaluation *evaluation;
-    tn_possible *possible;
+    tn_possible_list possible;
     load(objectives, spread);
     price_all();
     draw_all();
@@ -204,13 +205,13 @@ static size_t compare(const char *objectives, double spread) {
         front[members] = all[i].point;
         evaluation[members++] = all[i].evaluation;
     }
-    ok(tn_possible_designs(&space, front, evaluation, members, 2, &arena, &possible, &listed, &error));
+    ok(tn_possible_designs(&space, front, evaluation, members, 2, &arena, &possible, &error));
     for (size_t i = 0; i < count; i++) {
         if (!all[i].is_looked_at) continue;
         all[i].probability = find_probability(&all[i]);
         if (!all[i].on_front && all[i].probability < tn_possible_least) continue;
-        assert_true(place < listed);
-        const tn_possible *found = &possible[place++];
+        assert_true(place < possible.count);
+        const tn_possible *found = &possible.item[place++];
         assert_int_equal(found->id, all[i].point.id);
         assert_int_equal(found->on_front, all[i].on_front);
         assert_true(fabs(found->probability - all[i].probability) < 1e-12);
@@ -218,8 +219,8 @@ static size_t compare(const char *objectives, double spread) {
         tn_space_point(&space, &found->evaluation, found->id, &point);
         assert_memory_equal(point.value, all[i].point.value, space.objectives * sizeof *point.value);
     }
-    assert_int_equal(place, listed);
-    return listed - members;
+    assert_int_equal(place, possible.count);
+    return possible.count - members;
 }
 
 static void those_of_all_prices(void **state) {
@@ -230,8 +231,55 @@ static void those_of_all_prices(void **state) {
     assert_true(besides > 10);
 }
 
+/* The greatest doubt about a design and one of the front of the same rest; -1: there is none. */
+static double doubt_of(const design *own) {
+    double doubt = -1;
+    for (size_t i = 0; i < count; i++) {
+        if (!all[i].on_front || all[i].rest != own->rest) continue;
+        const double ahead = share_ahead(all[i].combination, own->combination);
+        doubt = fmax(doubt, fmin(ahead, 1 - ahead));
+    }
+    return doubt;
+}
+
+/* Of too many neighbours those of the most doubt are left. */
+static void neighbours_are_those_of_most_doubt(void **state) {
+    (void)state;
+    size_t members = 0;
+    tn_point *front;
+    tn_learned learned;
+    load("seconds_per_step, on_chip_bytes, dsp, accuracy", 0.01);
+    price_all();
+    draw_all();
+    find_front();
+    ok(TN_NEW(&arena, count, &front, &error));
+    for (size_t i = 0; i < count; i++)
+        if (all[i].on_front) front[members++] = all[i].point;
+    ok(tn_learned_find(&space, &arena, &learned, &error));
+    for (size_t most = 1000; most > 0; most /= 3) {
+        tn_front_neighbours found;
+        size_t in_doubt = 0, listed = 0;
+        ok(tn_front_neighbours_find(&learned, front, members, tn_possible_least, most, &arena, &found,
+                                    &error));
+        assert_true(found.least_doubt >= tn_possible_least);
+        for (size_t i = 0; i < count; i++) {
+            const bool is = doubt_of(&all[i]) >= found.least_doubt - 1e-9;
+            in_doubt += is;
+            size_t place = 0;
+            while (place < found.count && found.id[place] != all[i].point.id) place++;
+            assert_int_equal(place < found.count, is && !all[i].on_front);
+            listed += place < found.count;
+        }
+        assert_true(in_doubt <= most);
+        assert_true(listed <= found.count); /* others do not fit */
+        assert_int_equal(found.is_cut, found.least_doubt > tn_possible_least);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(neighbours_are_those_of_most_doubt, set_up, tear_down),
+
         cmocka_unit_test_setup_teardown(those_of_all_prices, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
