@@ -24,7 +24,7 @@ typedef struct tn_possible {
 
 extern const double tn_possible_least;
 
-enum { TN_POSSIBLE_NEIGHBOURS_MOST = 250000 }; /* half a minute or so on one core for each 100,000 */
+enum { TN_POSSIBLE_NEIGHBOURS_MOST = 250000 }; /* each takes some tenths of a millisecond */
 
 typedef struct tn_possible_list {
     size_t count;       /* 0: accuracy is no objective, or nothing is known of it, or the space is vast */

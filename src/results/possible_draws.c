@@ -98,7 +98,7 @@ static tn_status judge_and_price(tn_possible_study *study, tn_possible_worker *w
 static tn_status price_contesting(tn_possible_study *study, tn_possible_worker *worker, size_t index,
                                   tn_error *error) {
     const tn_possible_group *group = &study->group[index];
-    tn_archive_clear(&worker->alike);
+    tn_archive_clear(&worker->alike); /* of another step, perhaps of another combination */
     for (size_t i = group->begin; i < group->end; i++)
         TN_TRY(judge_and_price(study, worker, &study->candidates.item[i], error));
     return TN_OK;
@@ -131,7 +131,7 @@ tn_status tn_possible_settle(tn_possible_study *study, tn_arena *arena, tn_error
     list_groups(study);
     for (size_t begin = 0, end; begin < study->groups; begin = end) {
         const size_t known = study->priced.count;
-        end = tn_least(begin + TN_POSSIBLE_GROUPS_AT_ONCE, study->groups);
+        end = tn_least(begin + tn_possible_groups_at_once(study), study->groups);
         TN_TRY(tn_possible_renew_known(study, likely, false, error));
         TN_TRY(tn_possible_run(study, price_contesting, begin, end, 1, error));
         TN_TRY(tn_possible_gather(study, error));

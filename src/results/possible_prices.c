@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { STEPS_AT_ONCE = 4 }; /* of one combination, mostly */
+
 bool tn_is_likely(const tn_draw_set *draws) {
     return (double)tn_draw_set_count(draws) / TN_SETTLED_DRAWS >= tn_possible_least;
 }
@@ -15,11 +17,8 @@ bool tn_is_likely(const tn_draw_set *draws) {
 /* A design that a member of the front almost surely dominates is on no front, and none is judged by it; nor does one matter that
  * is dominated in every draw. */
 static bool is_refused(tn_possible_worker *worker, const tn_rival *design, tn_draw_set *open) {
-    if (tn_rivals_surely_dominate(&worker->front, design->combination, design->cost,
-                                  (1 - tn_possible_least) * TN_SETTLED_DRAWS))
-        return true;
-    tn_rivals_narrow(&worker->front, design->combination, design->id, design->cost, open);
-    return tn_draw_set_is_empty(open);
+    return tn_rivals_refuse(&worker->front, design->combination, design->cost,
+                            (1 - tn_possible_least) * TN_SETTLED_DRAWS, open);
 }
 
 static tn_point point_of(const tn_rival *design) {
@@ -120,12 +119,18 @@ static int by_costs(const void *a, const void *b) {
                          &((const tn_possible_candidate *)b)->design);
 }
 
+/* Designs of a combination learn alike: what is priced of one of its steps tells of the others. */
+static void take_combination(tn_possible_worker *worker, size_t combination) {
+    if (worker->combination != combination) tn_archive_clear(&worker->alike);
+    worker->combination = combination;
+}
+
 static tn_status price_group(tn_possible_study *study, tn_possible_worker *worker, size_t index,
                              tn_error *error) {
     const tn_possible_group *group = &study->group[index];
     tn_candidates *likely = &worker->likely;
     uint64_t outer, inner;
-    tn_archive_clear(&worker->alike);
+    take_combination(worker, study->neighbours.combination[group->begin]);
     likely->count = 0;
     tn_space_split(study->space, study->neighbours.id[group->begin], &outer, &inner);
     for (size_t i = group->begin; i < group->end; i++) TN_TRY(look_at(study, worker, i, outer, error));
@@ -137,6 +142,25 @@ static tn_status price_group(tn_possible_study *study, tn_possible_worker *worke
 
 /* ---- all groups ---- */
 
+/* Combinations of the most neighbours first, and of each its steps of the most: what is on the front in many places has the
+ * cheapest designs, which leave others fewer draws. */
+static int by_size(const void *a, const void *b) {
+    const tn_possible_group *x = a, *y = b;
+    const size_t own = x->end - x->begin, other = y->end - y->begin;
+    if (x->of_combination != y->of_combination) return x->of_combination > y->of_combination ? -1 : 1;
+    if (x->combination != y->combination) return x->combination < y->combination ? -1 : 1;
+    if (own != other) return own > other ? -1 : 1;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Those that begin with a combination's first one. */
+static void count_combination(tn_possible_group *first, size_t groups) {
+    size_t count = 0, group = 0;
+    for (; group < groups && first[group].combination == first->combination; group++)
+        count += first[group].end - first[group].begin;
+    while (group-- > 0) first[group].of_combination = count;
+}
+
 /* Neighbours come by combination, and of each by step. */
 static tn_status list_groups(tn_possible_study *study, tn_error *error) {
     const tn_front_neighbours *all = &study->neighbours;
@@ -147,11 +171,16 @@ static tn_status list_groups(tn_possible_study *study, tn_error *error) {
         tn_space_split(study->space, all->id[i], &outer, &inner);
         if (i == 0 || outer != last || all->combination[i] != all->combination[i - 1]) {
             TN_TRY(TN_GROW(&study->group, &study->group_capacity, study->groups + 1, error));
-            study->group[study->groups++].begin = i;
+            study->group[study->groups++] =
+                (tn_possible_group){.begin = i, .combination = all->combination[i]};
         }
         study->group[study->groups - 1].end = i + 1;
         last = outer;
     }
+    for (size_t g = 0; g < study->groups; g++)
+        if (g == 0 || study->group[g].combination != study->group[g - 1].combination)
+            count_combination(&study->group[g], study->groups - g);
+    if (study->groups) qsort(study->group, study->groups, sizeof *study->group, by_size);
     return TN_OK;
 }
 
@@ -177,22 +206,12 @@ static tn_status gather_candidates(tn_possible_study *study, tn_error *error) {
     return TN_OK;
 }
 
-/* Those of the most neighbours first: steps that are on the front in many places have the cheapest designs, which leave others
- * fewer draws. */
-static int by_size(const void *a, const void *b) {
-    const tn_possible_group *x = a, *y = b;
-    const size_t own = x->end - x->begin, other = y->end - y->begin;
-    if (own != other) return own > other ? -1 : 1;
-    return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
 tn_status tn_possible_price_likely(tn_possible_study *study, tn_error *error) {
     TN_TRY(list_groups(study, error));
-    if (study->groups) qsort(study->group, study->groups, sizeof *study->group, by_size);
     for (size_t begin = 0, end; begin < study->groups; begin = end) {
-        end = tn_least(begin + TN_POSSIBLE_GROUPS_AT_ONCE, study->groups);
+        end = tn_least(begin + tn_possible_groups_at_once(study), study->groups);
         TN_TRY(tn_possible_renew_known(study, 0, false, error));
-        TN_TRY(tn_possible_run(study, price_group, begin, end, 1, error));
+        TN_TRY(tn_possible_run(study, price_group, begin, end, STEPS_AT_ONCE, error));
         TN_TRY(tn_possible_gather(study, error));
     }
     return gather_candidates(study, error);

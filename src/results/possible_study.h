@@ -26,7 +26,8 @@ typedef struct tn_candidates {
 
 /* Neighbours, or candidates, of one combination and step. */
 typedef struct tn_possible_group {
-    size_t begin, end;
+    size_t begin, end, combination;
+    size_t of_combination; /* neighbours of the combination, those of its other steps among them */
 } tn_possible_group;
 
 /* Designs that are priced, as rivals and in full. */
@@ -41,7 +42,8 @@ typedef struct tn_possible_worker {
     tn_evaluator *evaluator;
     tn_rival_view front, known;
     tn_contest contest;
-    tn_archive alike; /* priced designs of one combination and step */
+    size_t combination;
+    tn_archive alike; /* priced designs of that combination */
     tn_priced_designs priced;
     tn_candidates likely, candidates; /* of one group; of all that it was given */
 } tn_possible_worker;
@@ -75,7 +77,10 @@ bool tn_is_likely(const tn_draw_set *draws);
 
 /* ---- threads ---- */
 
-enum { TN_POSSIBLE_GROUPS_AT_ONCE = 64 };
+/* Groups after which all threads hear of what the others have priced. */
+static inline size_t tn_possible_groups_at_once(const tn_possible_study *study) {
+    return 32 * (size_t)study->threads;
+}
 
 tn_status tn_possible_workers_begin(tn_possible_study *study, tn_error *error);
 void tn_possible_workers_free(tn_possible_study *study);

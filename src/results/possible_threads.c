@@ -7,6 +7,7 @@ tn_status tn_possible_workers_begin(tn_possible_study *study, tn_error *error) {
     TN_TRY(TN_ALLOC((size_t)study->threads, &study->worker, error));
     for (int t = 0; t < study->threads; t++) {
         tn_possible_worker *worker = &study->worker[t];
+        worker->combination = SIZE_MAX;
         tn_archive_begin(&worker->alike, study->space->objectives);
         TN_TRY(tn_rival_view_take(&worker->front, &study->front, false, error));
         TN_TRY(tn_evaluator_new(study->space, &worker->evaluator, error));

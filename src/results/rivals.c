@@ -153,15 +153,20 @@ void tn_rivals_narrow(tn_rival_view *view, size_t combination, uint64_t id, cons
     }
 }
 
-bool tn_rivals_surely_dominate(tn_rival_view *view, size_t combination, const double *cost, double draws) {
+bool tn_rivals_refuse(tn_rival_view *view, size_t combination, const double *cost, double most,
+                      tn_draw_set *draws) {
     const tn_rivals *rivals = view->rivals;
     look_from(view, combination);
-    for (size_t l = 0; l < rivals->lists; l++) {
+    for (size_t l = 0; l < rivals->lists && !tn_draw_set_is_empty(draws); l++) {
         const rival_list *list = &rivals->list[l];
         const rival_lead *lead = &view->lead[l];
-        if (list->combination != combination && lead->is_known && !((double)lead->count > draws)) continue;
+        const bool is_like = list->combination == combination;
+        if (!is_like && lead->is_known && (double)lead->count <= most &&
+            !tn_draw_set_meets(&lead->ahead, draws))
+            continue;
         if (find_no_dearer(rivals, list, list->begin, cost) == list->end) continue;
-        if (list->combination == combination || (double)find_lead(view, l)->count > draws) return true;
+        if (is_like || (double)find_lead(view, l)->count > most) return true;
+        tn_draw_set_remove(draws, &lead->ahead);
     }
-    return false;
+    return tn_draw_set_is_empty(draws);
 }

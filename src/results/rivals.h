@@ -58,7 +58,9 @@ void tn_rival_view_free(tn_rival_view *view);
 void tn_rivals_narrow(tn_rival_view *view, size_t combination, uint64_t id, const double *cost,
                       tn_draw_set *draws);
 
-/* Whether a rival that is nowhere dearer is of the same combination, or dominates it in more than so many draws. */
-bool tn_rivals_surely_dominate(tn_rival_view *view, size_t combination, const double *cost, double draws);
+/* The same of any id; true where nothing is left, or a rival that is nowhere dearer is of the same combination, or dominates the
+ * design in more than so many draws. */
+bool tn_rivals_refuse(tn_rival_view *view, size_t combination, const double *cost, double most,
+                      tn_draw_set *draws);
 
 #endif
