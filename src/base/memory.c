@@ -144,6 +144,15 @@ tn_status tn_arena_format(tn_arena *arena, const char **out, tn_error *error, co
     return status;
 }
 
+size_t tn_arena_bytes(const tn_arena *arena) {
+    size_t bytes = 0;
+    for (const tn_arena_chunk *chunk = arena->current ? arena->first : NULL; chunk; chunk = chunk->next) {
+        bytes += chunk->used;
+        if (chunk == arena->current) break; /* what lies behind was used before a reset */
+    }
+    return bytes;
+}
+
 void tn_arena_reset(tn_arena *arena) {
     arena->current = arena->first;
     if (arena->first) arena->first->used = 0;

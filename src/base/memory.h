@@ -30,6 +30,8 @@ tn_status tn_arena_format(tn_arena *arena, const char **out, tn_error *error, co
 /* Everything allocated is gone, the chunks stay for reuse. */
 void tn_arena_reset(tn_arena *arena);
 void tn_arena_free(tn_arena *arena);
+/* Bytes that are allocated in it. */
+size_t tn_arena_bytes(const tn_arena *arena);
 
 /* *out = `count` zeroed items of `size` bytes (count 0 gives a valid pointer). TN_MEMORY where there is none
  * or the product overflows. Freed with tn_free. */

@@ -2,6 +2,7 @@
 
 #include "base/c_locale.h"
 #include "base/clock.h"
+#include "results/possible.h"
 #include "results/shortage.h"
 #include "text/number.h"
 #include "text/record.h"
@@ -391,6 +392,11 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
         tn_say(
             "%s designs more may be on it by what is known of accuracy: %s/possible.csv, front_probability\n",
             tn_count_text(summary->possible, front), folder);
+    if (summary->possible_least_doubt > tn_possible_least)
+        tn_say("only neighbours of the front are looked at that learn more than it, and less, with a "
+               "probability "
+               "of at least\n%.2g each (docs/space-file.md, possible.csv): all are over %d\n",
+               summary->possible_least_doubt, TN_POSSIBLE_NEIGHBOURS_MOST);
     print_certificate(summary);
     print_causes(summary);
     if (summary->seconds > 0) /* a merge evaluates nothing */
@@ -430,6 +436,7 @@ static const tn_column summary_keys[] = {
     TN_ANSWER_ROWS("undefined", undefined_record),
     TN_ANSWER_KEY("front", "integer"),
     TN_ANSWER_KEY("possible", "integer"),
+    TN_ANSWER_KEY("possible_least_doubt", "number"),
     TN_ANSWER_KEY("hypervolume", "number null"),
     TN_ANSWER_KEY("hypervolume_samples", "integer"),
     TN_ANSWER_KEY("complete", "string"),

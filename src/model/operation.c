@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <threads.h>
 
@@ -449,10 +450,22 @@ bool tn_pass_has_lane(const tn_pass_row *row) {
            (formula.output[TN_OUTPUT_Y] != UINT32_MAX && formula.output[TN_OUTPUT_U] == UINT32_MAX);
 }
 
-bool tn_operation_has_lane(tn_operation_kind kind) {
+static bool find_lane(tn_operation_kind kind) {
     const tn_operation_row *row = &tn_operation_rows[kind];
     if (row->shape == TN_SHAPE_PRODUCT || kind == TN_OP_SCATTER) return true;
     for (int i = 0; i < TN_PASSES_MOST && row->pass[i].form != TN_PASS_NONE; i++)
         if (!tn_pass_has_lane(&row->pass[i])) return false;
     return row->pass[0].form != TN_PASS_NONE;
+}
+
+/* Every step asks this of each of its operations: formulas are read once. */
+bool tn_operation_has_lane(tn_operation_kind kind) {
+    enum { UNKNOWN, LACKS, HAS };
+    static atomic_uchar found[TN_OPERATION_KINDS];
+    unsigned char answer = atomic_load_explicit(&found[kind], memory_order_relaxed);
+    if (answer == UNKNOWN) {
+        answer = find_lane(kind) ? HAS : LACKS;
+        atomic_store_explicit(&found[kind], answer, memory_order_relaxed);
+    }
+    return answer == HAS;
 }

@@ -2,8 +2,8 @@
  * and others that lie behind it for an accuracy that may well be higher.
  *
  * Accuracies are drawn from their model (results/settled.h), one for all designs that learn alike; a design's probability is the
- * share of the draws in which no other of those looked at dominates it. Looked at are the front and all that differ from one of its
- * designs in folding, rank and whatever else is learned alone, in a way that the draws do not tell apart for sure.
+ * share of the draws in which no other of those looked at dominates it. Looked at are the front and its neighbours
+ * (results/neighbours.h) of a doubt of at least tn_possible_least; where these are over TN_POSSIBLE_NEIGHBOURS_MOST, those of the most doubt.
  */
 #ifndef TN_RESULTS_POSSIBLE_H
 #define TN_RESULTS_POSSIBLE_H
@@ -24,10 +24,17 @@ typedef struct tn_possible {
 
 extern const double tn_possible_least;
 
-/* By ascending id, in the arena, from the front and its evaluations. *count = 0: accuracy is no objective, or nothing is known
- * of it, or the space is vast. threads 0: as many as there are. */
+enum { TN_POSSIBLE_NEIGHBOURS_MOST = 250000 }; /* each takes some tenths of a millisecond */
+
+typedef struct tn_possible_list {
+    size_t count;       /* 0: accuracy is no objective, or nothing is known of it, or the space is vast */
+    tn_possible *item;  /* [count] by ascending id */
+    double least_doubt; /* of those looked at: tn_possible_least, unless they are too many; 0: none were */
+} tn_possible_list;
+
+/* In the arena, from the front and its evaluations. threads 0: as many as there are. */
 tn_status tn_possible_designs(const tn_space *space, const tn_point *front, const tn_evaluation *evaluation,
-                              size_t front_count, unsigned threads, tn_arena *arena, tn_possible **possible,
-                              size_t *count, tn_error *error);
+                              size_t front_count, unsigned threads, tn_arena *arena,
+                              tn_possible_list *possible, tn_error *error);
 
 #endif

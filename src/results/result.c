@@ -360,27 +360,28 @@ static tn_status write_possible(const char *folder, const tn_space *space, const
                                 const rows *front, const tn_point *point, tn_arena *arena,
                                 tn_summary *summary, tn_error *error) {
     tn_evaluation *evaluation;
-    tn_possible *possible;
-    size_t count = 0;
+    tn_possible_list possible = {0};
     TN_TRY(TN_NEW(arena, front->count, &evaluation, error));
     for (size_t i = 0; i < front->count; i++) evaluation[i] = front->item[i].evaluation;
     /* They take a while: a sweep that is to stop leaves them to the one that goes on with it. */
     if (!tn_interrupted())
         TN_TRY(tn_possible_designs(space, point, evaluation, front->count, options->threads, arena, &possible,
-                                   &count, error));
-    if (count == 0) {
+                                   error));
+    if (possible.count == 0) {
         const char *old; /* of an earlier sweep of this folder */
         TN_TRY(tn_arena_format(arena, &old, error, "%s/possible.csv", folder));
         remove(old);
         return TN_OK;
     }
-    rows all = {.count = count};
-    TN_TRY(TN_NEW(arena, count, &all.item, error));
-    for (size_t i = 0; i < count; i++) {
-        all.item[i] = (row){.id = possible[i].id, .evaluation = possible[i].evaluation};
-        snprintf(all.item[i].reason, REASON_TEXT, "%.4g", possible[i].probability);
+    rows all = {.count = possible.count};
+    TN_TRY(TN_NEW(arena, all.count, &all.item, error));
+    for (size_t i = 0; i < all.count; i++) {
+        const tn_possible *design = &possible.item[i];
+        all.item[i] = (row){.id = design->id, .evaluation = design->evaluation};
+        snprintf(all.item[i].reason, REASON_TEXT, "%.4g", design->probability);
     }
-    summary->possible = count - front->count;
+    summary->possible = all.count - front->count;
+    summary->possible_least_doubt = possible.least_doubt;
     return write_rows(folder, "possible.csv", space, "front_probability", &all, error);
 }
 
@@ -436,6 +437,7 @@ static void put_counts(const tn_summary *summary, tn_json *json) {
     put_undefined(summary, json);
     tn_json_put_count(json, "front", summary->front);
     tn_json_put_count(json, "possible", summary->possible);
+    tn_json_put_real(json, "possible_least_doubt", summary->possible_least_doubt);
     tn_json_put_real(json, "hypervolume", summary->hypervolume.share);
     tn_json_put_count(json, "hypervolume_samples", summary->hypervolume.samples);
     tn_json_put_text(json, "complete", tn_completion_names[summary->completion]);

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Programs that a thread keeps before it starts afresh: bounds its memory on long sweeps. */
-enum { OUTERS_PER_CACHE = 4096, LAYERS_KEPT = 8192 };
+/* Programs, and bytes of their layouts, that a thread keeps before it starts afresh: bounds its memory on long sweeps. */
+enum { OUTERS_PER_CACHE = 4096, LAID_BYTES_KEPT = 64 << 20 };
 
 /* `format: dense` takes all weights out of their cores. */
 static bool is_all_dense(const tn_model *model) {
@@ -206,7 +206,7 @@ static tn_status renew_layouts(tn_evaluator *evaluator, tn_error *error) {
 }
 
 static tn_status renew_cache(tn_evaluator *evaluator, tn_error *error) {
-    if (evaluator->cache && evaluator->laid.layers.count > LAYERS_KEPT)
+    if (evaluator->cache && tn_arena_bytes(&evaluator->laid_arena) > LAID_BYTES_KEPT)
         TN_TRY(renew_layouts(evaluator, error));
     if (evaluator->cache && evaluator->cached_outers++ < OUTERS_PER_CACHE) return TN_OK;
     tn_program_cache_free(evaluator->cache);

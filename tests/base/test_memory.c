@@ -117,6 +117,24 @@ static void arena_within_another(void **state) {
     tn_arena_free(&arena);
 }
 
+/* What an arena holds, whatever it held before a reset. */
+static void arena_holds_what_is_allocated(void **state) {
+    (void)state;
+    enum { BLOCKS = 300, BYTES = 1024 };
+    tn_arena arena = {0};
+    char *block;
+    assert_int_equal(tn_arena_bytes(&arena), 0);
+    for (size_t count = BLOCKS; count > 0; count /= 4) {
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(tn_arena_alloc(&arena, BYTES, 1, &block, NULL), TN_OK);
+            assert_int_equal(tn_arena_bytes(&arena), (i + 1) * BYTES);
+        }
+        tn_arena_reset(&arena);
+        assert_int_equal(tn_arena_bytes(&arena), 0);
+    }
+    tn_arena_free(&arena);
+}
+
 static void arena_texts(void **state) {
     (void)state;
     tn_arena arena = {0};
@@ -167,6 +185,7 @@ int main(void) {
                                        cmocka_unit_test(only_the_asked_for_request_fails),
                                        cmocka_unit_test(arena_blocks),
                                        cmocka_unit_test(arena_within_another),
+                                       cmocka_unit_test(arena_holds_what_is_allocated),
                                        cmocka_unit_test(arena_texts),
                                        cmocka_unit_test(buffers)};
     return cmocka_run_group_tests(tests, NULL, NULL);

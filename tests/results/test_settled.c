@@ -79,8 +79,8 @@ static void possible_designs_are_those_of_all_fronts(void **state) {
     static tn_accuracy_value value[DESIGNS * TN_ACCURACY_CHOICES_MOST];
     static double drawn[DESIGNS * DRAWS];
     static size_t owner[DESIGNS];
-    size_t count = 0, combinations = 0, columns, expected = 0, found = 0, possible_count;
-    tn_possible *possible;
+    size_t count = 0, combinations = 0, columns, expected = 0, found = 0;
+    tn_possible_list possible;
     tn_evaluator *evaluator;
     tn_evaluation *evaluation;
     sweep("possible", 1, 0.004);
@@ -108,9 +108,8 @@ static void possible_designs_are_those_of_all_fronts(void **state) {
     ok(TN_NEW(&arena, result.front_count, &evaluation, &error));
     for (size_t i = 0; i < result.front_count; i++)
         ok(tn_evaluate_design(evaluator, point[i].id, &evaluation[i], &error));
-    ok(tn_possible_designs(space, point, evaluation, result.front_count, 2, &arena, &possible,
-                           &possible_count, &error));
-    assert_true(possible_count > result.front_count);
+    ok(tn_possible_designs(space, point, evaluation, result.front_count, 2, &arena, &possible, &error));
+    assert_true(possible.count > result.front_count);
     for (size_t i = 0; i < count; i++) {
         double share = 0;
         for (size_t k = 0; k < DRAWS; k++) {
@@ -130,12 +129,13 @@ static void possible_designs_are_those_of_all_fronts(void **state) {
         }
         share /= DRAWS;
         size_t place = 0;
-        while (place < possible_count && possible[place].id != all[i].id) place++;
+        while (place < possible.count && possible.item[place].id != all[i].id) place++;
         expected += share >= tn_possible_least;
-        if (place == possible_count) continue;
+        if (place == possible.count) continue;
         found += share >= tn_possible_least;
-        if (fabs(share - possible[place].probability) > 0.05)
-            fail_msg("design %d: %g, of all designs %g", (int)all[i].id, possible[place].probability, share);
+        if (fabs(share - possible.item[place].probability) > 0.05)
+            fail_msg("design %d: %g, of all designs %g", (int)all[i].id, possible.item[place].probability,
+                     share);
     }
     assert_true(expected > result.front_count / 2 && found >= 0.95 * expected);
     tn_evaluator_free(evaluator);
