@@ -13,8 +13,8 @@ static bool meets_clock(const tn_operator_row *row, const tn_device *device) {
 static uint32_t set_of(const tn_device *device, const char *precision, tn_operator kind) {
     const tn_operator_row *rows = device->operators.item;
     for (size_t i = 0; i < device->operators.count; i++)
-        if (rows[i].set == device->operator_set && strcmp(rows[i].precision, precision) == 0 &&
-            rows[i].operator_kind == kind && meets_clock(&rows[i], device))
+        if (rows[i].operator_kind == kind && rows[i].set == device->operator_set &&
+            meets_clock(&rows[i], device) && strcmp(rows[i].precision, precision) == 0)
             return device->operator_set;
     return TN_OPERATORS_HLS;
 }

@@ -451,8 +451,8 @@ static tn_status find_layer_depths(layer_out *layout, uint32_t layer) {
         if (laid->closely) /* passes go over it; memories are those of the other bound */
             rows = fastest_rows(least->rows[t], layout->row_log[memory], layout->build->vector,
                                 &laid->row[array]);
-        laid->depth[array] = tn_greatest(
-            laid->depth[array], rows * tn_laid_slices(layout->arrays, layout->step, layer, t));
+        laid->depth[array] =
+            tn_greatest(laid->depth[array], rows * tn_laid_slices(layout->arrays, layout->step, layer, t));
     }
     return TN_OK;
 }

@@ -72,7 +72,7 @@ tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_m
         .stored_bits = placed.stored_bits,
         .port = {.memories = placed.memories, .words = placed.accesses, .depth = placed.depth}};
     if (memory->word_bits > 0 && memory->word_bits < word_bits) share->port.narrow = placed.memories;
-    if (tn_device_is_generated(device) && placed.place.style == TN_STYLE_DISTRIBUTED)
+    if (placed.place.style == TN_STYLE_DISTRIBUTED && tn_device_is_generated(device))
         share->read_ff = placed.memories * build->read_ports * placed.banks * placed.width_bits;
     if (!row || !row->of_bound)
         TN_TRY(find_selection(device, memory->word_bits > 0 ? memory->word_bits : word_bits, build, &placed,
@@ -102,7 +102,7 @@ typedef struct {
     tn_memory_share share;
 } kept_share;
 
-enum { PLACES = 16, ROWS_MOST = 16, ROWS_LEAST = 2, SHARES_MOST = 1 << 16, HINTS = 16 };
+enum { PLACES = 128, ROWS_MOST = 16, ROWS_LEAST = 2, SHARES_MOST = 1 << 19, HINTS = 16 };
 
 struct tn_share_memo {
     uint32_t rows;    /* slots of each memory */

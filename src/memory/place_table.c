@@ -28,6 +28,10 @@ static amounts times(const amounts *taken, uint64_t count) {
     return (amounts){taken->bram18 * count, taken->uram * count, taken->lutram * count};
 }
 
+static bool is_no_more(const amounts *a, const amounts *b) {
+    return a->bram18 <= b->bram18 && a->uram <= b->uram && a->lutram <= b->lutram;
+}
+
 /* The places of one memory that a search tries, of which none takes less of everything than another. */
 enum { SEARCHED_PLACES_MOST = 3 * 12 };
 typedef struct searched_places {
@@ -52,6 +56,12 @@ typedef struct {
     amounts *sum; /* [splits][styles][groups]: of the rows at hand */
 } store_places;
 
+/* What the memories of a store take at a place, and what routes them. */
+typedef struct {
+    amounts taken;
+    uint64_t routing_lut;
+} store_sum;
+
 struct tn_place_table {
     const tn_device *device;
     uint64_t word_bits;
@@ -62,7 +72,8 @@ struct tn_place_table {
     tn_array_split split[SPLITS_MOST];
     const uint64_t *group; /* [store[TN_STORE_CORES].groups] */
     store_places store[TN_STORES];
-    uint64_t *routing_lut; /* [splits][groups of cores]: of all memories, of the rows at hand */
+    store_sum *listed[TN_STORES];   /* of a split */
+    uint64_t *routing_lut;          /* [splits][groups of cores]: of all memories, of the rows at hand */
     line (*line)[TN_ROW_LOGS];      /* [map->memories]: by the logarithm of a row's elements */
     size_t room;                    /* for steps */
     tn_place_step *step;            /* of the search at hand */
@@ -70,7 +81,7 @@ struct tn_place_table {
 };
 
 /* All that the blocks of a memory follow from, where its split is `reshape`. */
-enum { PLACE_KEYS = 9, PLACES_KEPT = 8192 };
+enum { PLACE_KEYS = 9, PLACES_KEPT = 1 << 17 };
 struct tn_place_memo {
     struct {
         uint64_t key[PLACE_KEYS]; /* the first 0: nothing is kept */
@@ -146,8 +157,8 @@ static tn_status fill_line(const tn_place_table *table, uint32_t m, const tn_row
     taken = *filled;
     TN_TRY(TN_NEW(table->arena, table->splits * groups, port, error));
     for (size_t i = 0; i < table->splits * groups; i++)
-        TN_TRY(find_port(table, m, table->split[i / groups],
-                         memory->grouped ? table->group[i % groups] : 1, row, &(*port)[i], error));
+        TN_TRY(find_port(table, m, table->split[i / groups], memory->grouped ? table->group[i % groups] : 1,
+                         row, &(*port)[i], error));
     for (size_t split = 0; split < table->splits; split++) {
         const uint64_t banks = tn_split_banks(table->split[split], row->elements);
         for (size_t style = 0; style < store->styles; style++)
@@ -166,20 +177,29 @@ static line *line_of(tn_place_table *table, uint32_t m, const tn_row *row) {
 
 /* ---- as the keys of a build say: one style and group for all memories of a store ---- */
 
-static tn_status sum_stores(tn_place_table *table, const tn_row *rows, tn_error *error) {
+static tn_status sum_stores(tn_place_table *table, const tn_row *rows, const tn_place_options *options,
+                            tn_error *error) {
     for (int s = 0; s < TN_STORES; s++)
         memset(table->store[s].sum, 0, table->splits * table->store[s].each * sizeof *table->store[s].sum);
     for (uint32_t m = 0; m < table->map->memories; m++) {
         const store_places *store = &table->store[table->map->memory[m].store];
-        const size_t places = table->splits * store->each;
         line *its = line_of(table, m, &rows[m]);
         if (!its->as_built) TN_TRY(fill_line(table, m, &rows[m], &its->as_built, &its->port, error));
-        if (groups_of(table, &table->map->memory[m]) == store->groups)
-            for (size_t i = 0; i < places; i++) add(&store->sum[i], &its->as_built[i]);
-        else /* whatever the group */
-            for (size_t i = 0; i < places; i++) add(&store->sum[i], &its->as_built[i / store->groups]);
+        const bool by_group = groups_of(table, &table->map->memory[m]) == store->groups;
+        for (size_t split = 0; split < table->splits; split++) {
+            if (!(options->splits >> table->split[split] & 1)) continue;
+            const size_t first = split * store->each;
+            for (size_t i = first; i < first + store->each; i++)
+                add(&store->sum[i], &its->as_built[by_group ? i : i / store->groups]);
+        }
     }
     return TN_OK;
+}
+
+static bool has_group(const tn_place_options *options, uint64_t group) {
+    for (size_t i = 0; i < options->groups; i++)
+        if (options->group[i] == group) return true;
+    return options->groups == 0;
 }
 
 /* Of what is before the kernels at each split and group of cores. */
@@ -188,7 +208,9 @@ static void find_routing(tn_place_table *table, const tn_row *rows, const tn_pla
     for (size_t i = 0; i < table->splits * groups; i++) {
         tn_port_source port[TN_SIDES] = {{0}};
         table->routing_lut[i] = 0;
-        if (!options->routing || !(options->splits >> table->split[i / groups] & 1)) continue;
+        if (!options->routing || !(options->splits >> table->split[i / groups] & 1) ||
+            !has_group(options, table->group ? table->group[i % groups] : 1))
+            continue;
         for (uint32_t m = 0; m < table->map->memories; m++) {
             const tn_mapped *memory = &table->map->memory[m];
             const line *its = line_of(table, m, &rows[m]);
@@ -260,8 +282,8 @@ static tn_status judge(judging *state, const amounts *taken, uint64_t routing_lu
         state->nearest = over;
     }
     if (!fit || !state->any_fits)
-        *least = (tn_place_least){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-                                  UINT64_MAX, UINT64_MAX, 0,          NULL};
+        *least =
+            (tn_place_least){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, NULL};
     state->any_fits = fit;
     lower(&least->bram18, taken->bram18);
     lower(&least->uram, taken->uram);
@@ -272,32 +294,47 @@ static tn_status judge(judging *state, const amounts *taken, uint64_t routing_lu
     return add_step(state, lut, capacity_bits);
 }
 
-static bool has_group(const tn_place_options *options, uint64_t group) {
-    for (size_t i = 0; i < options->groups; i++)
-        if (options->group[i] == group) return true;
-    return options->groups == 0;
+/* Those that the options have, of which none takes no less of everything than another. */
+static size_t list_sums(const tn_place_table *table, int s, size_t split, const tn_place_options *options,
+                        store_sum *list) {
+    const store_places *store = &table->store[s];
+    size_t count = 0;
+    for (size_t i = 0; i < store->each; i++) {
+        const size_t group = i % store->groups;
+        const bool of_cores = s == TN_STORE_CORES;
+        if (!(options->styles[s] >> store->style[i / store->groups] & 1)) continue;
+        if (of_cores && !has_group(options, table->group ? table->group[group] : 1)) continue;
+        const store_sum own = {store->sum[split * store->each + i],
+                               of_cores ? table->routing_lut[split * store->groups + group] : 0};
+        size_t kept = 0, k = 0;
+        while (k < count &&
+               !(is_no_more(&list[k].taken, &own.taken) && list[k].routing_lut <= own.routing_lut))
+            k++;
+        if (k < count) continue;
+        for (k = 0; k < count; k++)
+            if (!is_no_more(&own.taken, &list[k].taken) || own.routing_lut > list[k].routing_lut)
+                list[kept++] = list[k];
+        list[kept] = own;
+        count = kept + 1;
+    }
+    return count;
 }
 
 static tn_status judge_as_built(judging *state, const tn_row *rows, const tn_place_options *options) {
     tn_place_table *table = state->table;
-    const store_places *cores = &table->store[TN_STORE_CORES], *others = &table->store[TN_STORE_ACTIVATIONS];
-    TN_TRY(sum_stores(table, rows, state->error));
+    TN_TRY(sum_stores(table, rows, options, state->error));
     find_routing(table, rows, options);
     for (size_t split = 0; split < table->splits; split++) {
         if (!(options->splits >> table->split[split] & 1)) continue;
-        for (size_t c = 0; c < cores->each; c++) {
-            const size_t group = c % cores->groups;
-            if (!(options->styles[TN_STORE_CORES] >> cores->style[c / cores->groups] & 1)) continue;
-            if (!has_group(options, table->group ? table->group[group] : 1)) continue;
-            const uint64_t routing = table->routing_lut[split * cores->groups + group];
-            for (size_t a = 0; a < others->each; a++) {
-                if (!(options->styles[TN_STORE_ACTIVATIONS] >> others->style[a] & 1)) continue;
-                amounts both = cores->sum[split * cores->each + c];
-                add(&both, &others->sum[split * others->each + a]);
+        const size_t cores = list_sums(table, TN_STORE_CORES, split, options, table->listed[0]),
+                     others = list_sums(table, TN_STORE_ACTIVATIONS, split, options, table->listed[1]);
+        for (size_t c = 0; c < cores; c++)
+            for (size_t a = 0; a < others; a++) {
+                amounts both = table->listed[0][c].taken;
+                add(&both, &table->listed[1][a].taken);
                 both = times(&both, options->read_ports);
-                TN_TRY(judge(state, &both, routing, capacity_bits_of(&both)));
+                TN_TRY(judge(state, &both, table->listed[0][c].routing_lut, capacity_bits_of(&both)));
             }
-        }
     }
     return TN_OK;
 }
@@ -309,10 +346,6 @@ static bool may_be_lutram(const tn_place_table *table, uint32_t m, const tn_row 
     const tn_mapped *memory = &table->map->memory[m];
     const uint64_t bits = memory->word_bits > 0 ? memory->word_bits : table->word_bits;
     return bits * row->depth * group <= table->device->memory.lutram_bits_most;
-}
-
-static bool is_no_more(const amounts *a, const amounts *b) {
-    return a->bram18 <= b->bram18 && a->uram <= b->uram && a->lutram <= b->lutram;
 }
 
 static void keep_place(searched_places *places, const amounts *taken) {
@@ -477,6 +510,7 @@ tn_status tn_place_table_make(const tn_device *device, uint64_t word_bits, const
             if (all->styles[s] >> style & 1) store->style[store->styles++] = (tn_memory_style)style;
         store->each = store->styles * store->groups;
         TN_TRY(TN_NEW(arena, made->splits * store->each, &store->sum, error));
+        TN_TRY(TN_NEW(arena, store->each, &made->listed[s], error));
     }
     TN_TRY(TN_NEW(arena, made->splits * made->store[TN_STORE_CORES].groups, &made->routing_lut, error));
     TN_TRY(TN_NEW(arena, map->memories, &made->line, error));

@@ -31,9 +31,9 @@ typedef struct tn_place_options {
     unsigned styles[TN_STORES]; /* bit i: some build asks for style i (tn_memory_style) */
     unsigned splits;            /* bit i: some build asks for split i (tn_array_split) */
     size_t groups;
-    const uint64_t *group;   /* [groups]: rising; NULL: what is searched has no use for them */
-    uint64_t read_ports;     /* the fewest */
-    bool as_built, searched; /* which placements some build has (tn_placing) */
+    const uint64_t *group;     /* [groups]: rising; NULL: what is searched has no use for them */
+    uint64_t read_ports;       /* the fewest */
+    bool as_built, searched;   /* which placements some build has (tn_placing) */
     tn_place_routing *routing; /* NULL: none is counted */
     const void *routing_user;
 } tn_place_options;

@@ -105,12 +105,12 @@ static tn_status bound_places(tn_workload *workload, tn_plan *plan, const tn_bui
     const uint64_t taken = tn_least(kernels->lut + lanes, workload->within.lut),
                    lut = workload->within.lut - taken, capacity_bits = tn_place_least_capacity(least, lut);
     const bool fits = capacity_bits != UINT64_MAX;
-    *memories = (tn_memory_price){
-        .bram18 = least->bram18,
-        .uram = least->uram,
-        .lutram = least->lutram,
-        .selection_lut = lanes + (fits ? least->routing_lut : least->lut - least->lutram),
-        .block_bits = tn_greatest(least->capacity_bits, fits ? capacity_bits : 0)};
+    *memories =
+        (tn_memory_price){.bram18 = least->bram18,
+                          .uram = least->uram,
+                          .lutram = least->lutram,
+                          .selection_lut = lanes + (fits ? least->routing_lut : least->lut - least->lutram),
+                          .block_bits = tn_greatest(least->capacity_bits, fits ? capacity_bits : 0)};
     return TN_OK;
 }
 
@@ -130,12 +130,11 @@ static tn_status bound_memories(tn_workload *workload, tn_plan *plan, const tn_b
     *memories = (tn_memory_price){0};
     if (free_axis(set, TN_LEVEL_KERNEL, TN_LEVEL_KERNEL) < set->axes) return TN_OK;
     if (row < set->axes)
-        *memories = (tn_memory_price){
-            .bram18 = UINT64_MAX,
-            .uram = UINT64_MAX,
-            .lutram = UINT64_MAX,
-            .selection_lut = UINT64_MAX,
-            .block_bits = UINT64_MAX};
+        *memories = (tn_memory_price){.bram18 = UINT64_MAX,
+                                      .uram = UINT64_MAX,
+                                      .lutram = UINT64_MAX,
+                                      .selection_lut = UINT64_MAX,
+                                      .block_bits = UINT64_MAX};
     for (size_t v = 0; row < set->axes && v < set->axis[row].count; v++) {
         const tn_build_set fixed = tn_build_set_fixed(set, row, v);
         tn_memory_price one;

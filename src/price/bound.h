@@ -78,7 +78,8 @@ typedef struct tn_place_list {
     size_t count, capacity;
     tn_place_entry *entry; /* [count]: by capacity, those of equal ones by number */
     size_t part_capacity;
-    struct tn_place_part *part; /* scratch */
+    struct tn_place_part *part; /* scratch, as are these */
+    struct tn_kept_ports *ports;
 } tn_place_list;
 void tn_place_list_free(tn_place_list *list);
 

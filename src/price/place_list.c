@@ -1,3 +1,4 @@
+#include "base/digest.h"
 #include "base/memory.h"
 #include "price/bound.h"
 #include "price/price_parts.h"
@@ -15,11 +16,20 @@ typedef struct tn_place_part {
     tn_port_source port[TN_SIDES];
 } part;
 
+/* LUTs that route what is before the sides of kernels. */
+typedef struct tn_kept_ports {
+    bool known;
+    tn_port_source port[TN_SIDES];
+    uint64_t lut;
+} kept_ports;
+enum { PORTS_KEPT = 64, PORT_COUNTS = TN_SIDES * (sizeof(tn_port_source) / sizeof(uint64_t)) };
+
 /* A place on the way to all its keys' values. */
 typedef struct {
     tn_build_set set;
-    uint64_t number, of_store[TN_STORES]; /* the last: of the values of keys that bear on that store alone, or on both */
-    bool idle; /* some that a search does not read have not their first value */
+    uint64_t number,
+        of_store[TN_STORES]; /* the last: of the values of keys that bear on that store alone, or on both */
+    bool idle;               /* some that a search does not read have not their first value */
 } place;
 
 typedef struct {
@@ -66,11 +76,24 @@ static tn_status add_searched(const lister *state, const place *at, tn_place_ent
     const tn_place_least *least;
     tn_build_set bound = at->set;
     bound.build.layouts = TN_LAID_BOUND;
-    TN_TRY(tn_recall_least_memories(state->workload, state->plan, &bound, &state->routed, &least,
-                                    state->error));
-    *entry = (tn_place_entry){at->number, least->bram18, least->uram, least->lut + state->lanes_lut, 0,
-                              least->capacity_bits};
+    TN_TRY(
+        tn_recall_least_memories(state->workload, state->plan, &bound, &state->routed, &least, state->error));
+    *entry = (tn_place_entry){at->number, least->bram18,       least->uram, least->lut + state->lanes_lut,
+                              0,          least->capacity_bits};
     return TN_OK;
+}
+
+/* Styles do not bear on ports, so few of them differ. */
+static uint64_t recall_ports(const lister *state, const tn_port_source *port) {
+    uint64_t key[PORT_COUNTS];
+    memcpy(key, port, sizeof key);
+    kept_ports *kept = &state->list->ports[tn_hash_place(tn_hash_counts(key, PORT_COUNTS), PORTS_KEPT)];
+    if (!kept->known || memcmp(kept->port, port, sizeof kept->port) != 0) {
+        kept->known = true;
+        memcpy(kept->port, port, sizeof kept->port);
+        kept->lut = tn_workload_ports_lut(state->workload, &state->routed, port);
+    }
+    return kept->lut;
 }
 
 static tn_status add_as_built(const lister *state, const place *at, tn_place_entry *entry) {
@@ -86,7 +109,7 @@ static tn_status add_as_built(const lister *state, const place *at, tn_place_ent
         entry->capacity_bits += own->amounts.capacity_bits;
         for (int side = 0; side < TN_SIDES; side++) tn_port_add(&port[side], &own->port[side]);
     }
-    entry->lut += tn_workload_ports_lut(state->workload, &state->routed, port);
+    entry->lut += recall_ports(state, port);
     return TN_OK;
 }
 
@@ -129,11 +152,14 @@ static tn_status begin_parts(lister *state, const tn_build_set *set) {
     size_t parts[TN_STORES] = {1, 1};
     for (uint32_t i = 0; i < set->axes; i++)
         for (int store = 0; store < TN_STORES; store++)
-            if (is_open(set, i) && bears_on_store(set->axis[i].key, store)) parts[store] *= set->axis[i].count;
+            if (is_open(set, i) && bears_on_store(set->axis[i].key, store))
+                parts[store] *= set->axis[i].count;
     tn_place_list *list = state->list;
     const size_t all = parts[TN_STORE_CORES] + parts[TN_STORE_ACTIVATIONS];
     TN_TRY(TN_GROW(&list->part, &list->part_capacity, all, state->error));
     for (size_t i = 0; i < all; i++) list->part[i].known = false;
+    if (!list->ports) TN_TRY(TN_ALLOC(PORTS_KEPT, &list->ports, state->error));
+    for (size_t i = 0; i < PORTS_KEPT; i++) list->ports[i].known = false; /* of another build */
     state->part[TN_STORE_CORES] = list->part;
     state->part[TN_STORE_ACTIVATIONS] = list->part + parts[TN_STORE_CORES];
     return TN_OK;
@@ -142,6 +168,7 @@ static tn_status begin_parts(lister *state, const tn_build_set *set) {
 void tn_place_list_free(tn_place_list *list) {
     tn_free(list->entry);
     tn_free(list->part);
+    tn_free(list->ports);
     *list = (tn_place_list){0};
 }
 

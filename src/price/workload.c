@@ -5,9 +5,9 @@
 #include "kernel/vector.h"
 #include "memory/laid_arrays.h"
 #include "model/operation.h"
+#include "price/build_set.h"
 #include "price/engine_logic.h"
 #include "price/obstacle.h"
-#include "price/build_set.h"
 #include "price/workload_data.h"
 #include "step/fusion.h"
 

@@ -10,7 +10,8 @@
 struct tn_build_node {
     tn_build_set set;
     uint64_t inner; /* of its first one */
-    uint64_t times; /* designs that each stands for, itself one of them: they differ in keys that nothing reads */
+    uint64_t
+        times; /* designs that each stands for, itself one of them: they differ in keys that nothing reads */
     tn_point bound;
 };
 
@@ -270,8 +271,7 @@ static tn_status judge_set(const run *state, tn_build_node *node, judgement *jud
     bool has = true, chance = true;
     if (next == search->axes || tn_build_key_level(search->axis[next].key) > TN_LEVEL_KERNEL)
         TN_TRY(has_chance(state, node, TN_BY_PARALLELISM, true, &has, &chance));
-    if (has && chance && next < search->axes &&
-        tn_build_key_level(search->axis[next].key) == TN_LEVEL_BANK)
+    if (has && chance && next < search->axes && tn_build_key_level(search->axis[next].key) == TN_LEVEL_BANK)
         TN_TRY(has_chance(state, node, TN_BY_PRODUCTS, true, &has, &chance));
     *judged = !has ? WITHOUT_BOUND : chance ? LEFT : REFUSED;
     return TN_OK;

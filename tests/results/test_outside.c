@@ -177,7 +177,7 @@ static void no_better_change_is_missing(void **state) {
                 for (size_t k = 0; k < count[b]; k++) {
                     char pair[2 * TEXT];
                     if (is_in_space(text[a][i]) && is_in_space(text[b][k])) continue;
-                    snprintf(pair, sizeof pair, "%s %s", text[a][i], text[b][k]);
+                    snprintf(pair, sizeof pair, "%.*s %.*s", TEXT - 1, text[a][i], TEXT - 1, text[b][k]);
                     check_told(pair, &better);
                 }
         }
