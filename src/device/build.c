@@ -114,7 +114,8 @@ static const tn_field build_fields[] = {
            "cores of one size, of different layers, that share a memory in depth; 1: each has its own",
            TN_DEFAULT("8"), TN_WITHIN(1, TN_BUILD_GROUP_MOST),
            ABOUT(.bears_on = TN_BEARS_SCHEDULE | TN_BEARS_CORES, .relief = TN_RELIEF_DOUBLES, .last = 64,
-                 .generated_as = TN_GENERATED_ANY, .settled = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 24, 32, 48, 64]")),
+                 .generated_as = TN_GENERATED_ANY,
+                 .settled = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 24, 32, 48, 64]")),
     TN_KEY(
         CHOICE, tn_build, layouts,
         "which elements lie together: searched, as can be built, so that issues take the cycles and axes the "
