@@ -14,8 +14,8 @@ typedef struct tn_contest_lead {
 } contest_lead;
 
 static int by_costs(const void *a, const void *b) {
-    const tn_rival *x = &((const tn_contested_design *)a)->design,
-                   *y = &((const tn_contested_design *)b)->design;
+    const tn_learned_rival *x = &((const tn_contested_design *)a)->design,
+                           *y = &((const tn_contested_design *)b)->design;
     if (x->combination != y->combination) return x->combination < y->combination ? -1 : 1;
     for (size_t k = 0; k < TN_OBJECTIVES_MOST; k++)
         if (x->cost[k] != y->cost[k]) return x->cost[k] < y->cost[k] ? -1 : 1;

@@ -7,7 +7,7 @@
 #include "results/rivals.h"
 
 typedef struct tn_contested_design {
-    tn_rival design;
+    tn_learned_rival design;
     tn_draw_set held; /* draws in which it is on the front */
     size_t number;    /* the caller's */
 } tn_contested_design;

@@ -35,8 +35,8 @@ static tn_status begin_front(tn_possible_study *study, tn_arena *arena, tn_error
     TN_TRY(TN_NEW(arena, study->members, &study->member, error));
     for (size_t i = 0; i < study->members; i++) {
         study->member[i] =
-            (tn_rival){.id = study->point[i].id,
-                       .combination = tn_learned_combination(&study->learned, study->point[i].id)};
+            (tn_learned_rival){.id = study->point[i].id,
+                               .combination = tn_learned_combination(&study->learned, study->point[i].id)};
         tn_rival_costs(&study->point[i], study->space->objectives, study->accuracy, study->member[i].cost);
     }
     return tn_rivals_make(&study->learned, study->member, study->members, study->space->objectives, arena,

@@ -16,18 +16,18 @@ bool tn_is_likely(const tn_draw_set *draws) {
 
 /* A design that a member of the front almost surely dominates is on no front, and none is judged by it; nor does one matter that
  * is dominated in every draw. */
-static bool is_refused(tn_possible_worker *worker, const tn_rival *design, tn_draw_set *open) {
+static bool is_refused(tn_possible_worker *worker, const tn_learned_rival *design, tn_draw_set *open) {
     return tn_rivals_refuse(&worker->front, design->combination, design->cost,
                             (1 - tn_possible_least) * TN_SETTLED_DRAWS, open);
 }
 
-static tn_point point_of(const tn_rival *design) {
+static tn_point point_of(const tn_learned_rival *design) {
     tn_point point = {.id = design->id};
     memcpy(point.value, design->cost, sizeof point.value);
     return point;
 }
 
-static tn_status keep_priced(tn_possible_worker *worker, const tn_rival *design,
+static tn_status keep_priced(tn_possible_worker *worker, const tn_learned_rival *design,
                              const tn_evaluation *evaluation, tn_error *error) {
     tn_priced_designs *list = &worker->priced;
     const tn_point point = point_of(design);
@@ -40,7 +40,8 @@ static tn_status keep_priced(tn_possible_worker *worker, const tn_rival *design,
     return tn_archive_offer(&worker->alike, &point, error);
 }
 
-static void set_costs(const tn_possible_study *study, const tn_evaluation *evaluation, tn_rival *design) {
+static void set_costs(const tn_possible_study *study, const tn_evaluation *evaluation,
+                      tn_learned_rival *design) {
     tn_point point;
     tn_space_point(study->space, evaluation, design->id, &point);
     tn_rival_costs(&point, study->space->objectives, study->accuracy, design->cost);
@@ -108,7 +109,7 @@ static tn_status look_at(tn_possible_study *study, tn_possible_worker *worker, s
     return keep(tn_is_likely(&next.open) ? &worker->likely : &worker->candidates, &next, error);
 }
 
-static int compare_costs(const tn_rival *a, const tn_rival *b) {
+static int compare_costs(const tn_learned_rival *a, const tn_learned_rival *b) {
     for (size_t k = 0; k < TN_OBJECTIVES_MOST; k++)
         if (a->cost[k] != b->cost[k]) return a->cost[k] < b->cost[k] ? -1 : 1;
     return (a->id > b->id) - (a->id < b->id);

@@ -13,8 +13,8 @@
 
 /* A neighbour of the front that no bound refuses. */
 typedef struct tn_possible_candidate {
-    tn_rival design; /* costs at least */
-    uint64_t outer;  /* its step */
+    tn_learned_rival design; /* costs at least */
+    uint64_t outer;          /* its step */
     tn_draw_set
         open; /* draws in which nothing that is known dominates it; none: nothing depends on it any more */
 } tn_possible_candidate;
@@ -33,7 +33,7 @@ typedef struct tn_possible_group {
 /* Designs that are priced, as rivals and in full. */
 typedef struct tn_priced_designs {
     size_t count, rival_capacity, evaluation_capacity;
-    tn_rival *rival;
+    tn_learned_rival *rival;
     tn_evaluation *evaluation;
 } tn_priced_designs;
 
@@ -57,7 +57,7 @@ typedef struct tn_possible_study {
     const tn_point *point;           /* of the front */
     const tn_evaluation *evaluation; /* of the front */
     size_t members;                  /* of the front */
-    tn_rival *member;                /* the same as rivals */
+    tn_learned_rival *member;        /* the same as rivals */
     tn_front_neighbours neighbours;
     tn_rivals front, known;
     tn_arena known_arena;

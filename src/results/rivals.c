@@ -27,7 +27,7 @@ void tn_rival_costs(const tn_point *point, size_t objectives, size_t accuracy, d
 /* ---- lists ---- */
 
 static int by_costs(const void *a, const void *b) {
-    const tn_rival *x = a, *y = b;
+    const tn_learned_rival *x = a, *y = b;
     if (x->combination != y->combination) return x->combination < y->combination ? -1 : 1;
     for (size_t k = 0; k < TN_OBJECTIVES_MOST; k++)
         if (x->cost[k] != y->cost[k]) return x->cost[k] < y->cost[k] ? -1 : 1;
@@ -35,7 +35,7 @@ static int by_costs(const void *a, const void *b) {
 }
 
 /* What dominates one comes before it in this order, with equal costs the lower id; so those that are kept decide. */
-static size_t keep_best(tn_rival *rival, size_t count, size_t objectives) {
+static size_t keep_best(tn_learned_rival *rival, size_t count, size_t objectives) {
     size_t kept = 0, begin = 0;
     for (size_t i = 0; i < count; i++) {
         bool beaten = false;
@@ -75,9 +75,9 @@ static tn_status make_lists(tn_rivals *rivals, size_t count, tn_arena *arena, tn
     return TN_OK;
 }
 
-tn_status tn_rivals_make(const tn_learned *learned, const tn_rival *rival, size_t count, size_t objectives,
-                         tn_arena *arena, tn_rivals *rivals, tn_error *error) {
-    tn_rival *own;
+tn_status tn_rivals_make(const tn_learned *learned, const tn_learned_rival *rival, size_t count,
+                         size_t objectives, tn_arena *arena, tn_rivals *rivals, tn_error *error) {
+    tn_learned_rival *own;
     *rivals = (tn_rivals){.learned = learned, .objectives = objectives};
     TN_TRY(TN_NEW(arena, count, &own, error));
     if (count) memcpy(own, rival, count * sizeof *own);
@@ -130,7 +130,7 @@ static size_t find_no_dearer(const tn_rivals *rivals, const rival_list *list, si
 static bool is_beaten(const tn_rivals *rivals, const rival_list *list, uint64_t id, const double *cost) {
     size_t i = list->begin;
     while ((i = find_no_dearer(rivals, list, i, cost)) < list->end) {
-        const tn_rival *rival = &rivals->rival[i++];
+        const tn_learned_rival *rival = &rivals->rival[i++];
         if (rival->id < id || !tn_no_dearer(cost, rival->cost, rivals->objectives)) return true;
     }
     return false;

@@ -12,11 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct tn_rival {
+typedef struct tn_learned_rival {
     uint64_t id;
     size_t combination;
     double cost[TN_OBJECTIVES_MOST]; /* objectives to minimise; accuracy's is 0 */
-} tn_rival;
+} tn_learned_rival;
 
 /* Costs of a point without its accuracy. */
 void tn_rival_costs(const tn_point *point, size_t objectives, size_t accuracy, double *cost);
@@ -33,13 +33,13 @@ typedef struct tn_rivals {
     const tn_learned *learned;
     size_t objectives;
     size_t lists;
-    struct tn_rival_list *list; /* [lists]: a combination each, the most accurate first */
-    const tn_rival *rival;      /* of all lists */
+    struct tn_rival_list *list;    /* [lists]: a combination each, the most accurate first */
+    const tn_learned_rival *rival; /* of all lists */
 } tn_rivals;
 
 /* In the arena. */
-tn_status tn_rivals_make(const tn_learned *learned, const tn_rival *rival, size_t count, size_t objectives,
-                         tn_arena *arena, tn_rivals *rivals, tn_error *error);
+tn_status tn_rivals_make(const tn_learned *learned, const tn_learned_rival *rival, size_t count,
+                         size_t objectives, tn_arena *arena, tn_rivals *rivals, tn_error *error);
 
 /* What rivals are to designs of one combination, found as it is asked for. One thread's. */
 typedef struct tn_rival_view {
