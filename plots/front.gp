@@ -21,7 +21,7 @@ stats data index 0 using 3 name 'Q' nooutput
 # A published design may lie beyond the front.
 stats data index 3 using 1 name 'PM' nooutput
 stats data index 3 using 2 name 'PD' nooutput
-stats data index 3 using ($3 == $3 ? $3 : Q_min) name 'PQ' nooutput
+stats data index 3 using (valid(3) ? $3 : Q_min) name 'PQ' nooutput
 stats data index 3 using 4 name 'PL' nooutput
 lesser(a, b) = a < b ? a : b
 greater(a, b) = a > b ? a : b
