@@ -5,6 +5,7 @@
 #include "device/device_data.h"
 #include "price/obstacle.h"
 #include "price/price_parts.h"
+#include "price/routing.h"
 #include "price/workload_data.h"
 #include "step/fusion.h"
 

@@ -123,7 +123,7 @@ typedef enum tn_relief {
 typedef struct tn_build_key {
     unsigned bears_on;   /* bits of tn_bearing */
     uint32_t splits_as;  /* 1 + the only choice with which prices split (price/parts.h); 0: with any */
-    uint32_t bounded_as; /* 1 + the only one with which prices have bounds (price/price.h); 0: with any */
+    uint32_t bounded_as; /* 1 + the only one with which prices have bounds (price/bound.h); 0: with any */
     tn_relief relief;
     uint64_t first, last; /* of it */
     const char *

@@ -15,6 +15,7 @@
 #ifndef TN_KERNEL_KERNEL_H
 #define TN_KERNEL_KERNEL_H
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "device/device_data.h"
 #include "model/precision.h"
@@ -126,6 +127,15 @@ static inline void tn_resources_add(tn_resources *used, const tn_resources *amou
     used->dsp += amount->dsp * times;
     used->bram18 += amount->bram18 * times;
     used->uram += amount->uram * times;
+}
+
+/* Of each resource the least of the two. */
+static inline void tn_resources_lower(tn_resources *least, const tn_resources *other) {
+    least->lut = tn_least(least->lut, other->lut);
+    least->ff = tn_least(least->ff, other->ff);
+    least->dsp = tn_least(least->dsp, other->dsp);
+    least->bram18 = tn_least(least->bram18, other->bram18);
+    least->uram = tn_least(least->uram, other->uram);
 }
 
 #endif

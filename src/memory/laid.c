@@ -520,7 +520,7 @@ static tn_status find_part_depths(layer_out *state) {
         tn_row *memory = &state->laid->memory[state->map->memory_of[a]];
         TN_TRY(tn_partial_layout(&state->laid->layer[part->layer]->tensor[part->partial->tensor],
                                  part->partial, state->arena, &layout, state->error));
-        /* no less deep than its elements need, as the bound has it (price/price.h) */
+        /* no less deep than its elements need, as the bound has it (price/bound.h) */
         state->laid->depth[a] = tn_greatest(layout.depth * part->times,
                                             tn_ceil_div(state->step->array[a].elements, row_of(state, a)));
         memory->banks = tn_greatest(memory->banks, layout.banks);

@@ -21,13 +21,13 @@ bool tn_price_has_bound(const tn_device *device, const tn_build *build) {
     return has_bound(device, build, &bounded);
 }
 
-/* The layouts that products are priced with, or vector kernels. */
 /* What of a bound is asked for. */
 typedef struct {
     tn_closeness closeness;
     bool memories;
 } asked;
 
+/* The layouts that products are priced with, or vector kernels. */
 static tn_laying laying_of(tn_closeness closeness, const tn_build *build, bool products) {
     const bool in_turn =
         build->schedule == TN_SCHEDULE_SEQUENTIAL; /* else the work waits for memories' ports */
@@ -77,7 +77,8 @@ static tn_status bound_work(tn_workload *workload, tn_plan *plan, const tn_build
     if (tn_work_splits(workload, plan, &turn.build) && !(overlaps && set->build.layouts == TN_LAID_CLOSELY)) {
         TN_TRY(tn_recall_least_work(workload, plan, &turn, of_vectors, work, error));
     } else {
-        *has = free_axis(set, TN_LEVEL_KERNEL, TN_LEVEL_ROW) == set->axes &&
+        const tn_build_level last = tn_build_searches_layouts(&turn.build) ? TN_LEVEL_BANK : TN_LEVEL_ROW;
+        *has = free_axis(set, TN_LEVEL_KERNEL, last) == set->axes &&
                free_axis(set, TN_LEVEL_LANE, TN_LEVEL_LANE) == set->axes;
         if (!*has) return TN_OK;
         TN_TRY(tn_recall_whole_work(workload, plan, &turn.build, &whole, error));
@@ -161,11 +162,7 @@ static void lower_price(tn_price *least, const tn_price *other) {
     least->joules_per_step = least->static_joules_per_step + dynamic; /* no more than either's */
     while (least->joules_per_step - least->static_joules_per_step > dynamic)
         least->joules_per_step = nextafter(least->joules_per_step, 0);
-    least->used.lut = tn_least(least->used.lut, other->used.lut);
-    least->used.ff = tn_least(least->used.ff, other->used.ff);
-    least->used.dsp = tn_least(least->used.dsp, other->used.dsp);
-    least->used.bram18 = tn_least(least->used.bram18, other->used.bram18);
-    least->used.uram = tn_least(least->used.uram, other->used.uram);
+    tn_resources_lower(&least->used, &other->used);
     least->on_chip_bytes = tn_least(least->on_chip_bytes, other->on_chip_bytes);
     least->off_chip_bytes = tn_least(least->off_chip_bytes, other->off_chip_bytes);
     least->off_chip_bytes_per_step = tn_least(least->off_chip_bytes_per_step, other->off_chip_bytes_per_step);

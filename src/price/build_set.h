@@ -33,13 +33,6 @@ static inline tn_build_set tn_build_set_fixed(const tn_build_set *set, uint32_t 
 /* The build of the set in which counts that are free have their least values: what routing and write-backs are counted for. */
 tn_build tn_build_set_least(const tn_build_set *set);
 
-/* The build with one lane in each kernel. */
-static inline tn_build tn_build_of_one_lane(const tn_build *build) {
-    tn_build one = *build;
-    one.rows = one.columns = one.reduction = one.vector = 1;
-    return one;
-}
-
 /* Of the axes whose keys bear on some of that, the bits. */
 static inline uint32_t tn_build_set_axes(const tn_build_set *set, unsigned bearings) {
     uint32_t bits = 0;

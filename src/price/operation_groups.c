@@ -1,5 +1,6 @@
 #include "price/operation_groups.h"
 
+#include "base/word_lists.h"
 #include "price/laid_cycles.h"
 
 enum { OWN = 12, WORDS_MOST = OWN + TN_OPERATION_READS + TN_OPERATION_WRITES };

@@ -6,7 +6,7 @@
  *   Cycles, one operation after the other: an operation takes no less than tn_price_bound says of it, which looks at the
  *   operation and its kernel alone (TN_LAID_BOUND); what is laid in no layouts takes what it takes ideally. Where all is on
  *   chip it takes no less than with its operands in the best words that they may lie in whatever the other layers are, either
- *   (TN_LAID_ALONE, memory/laid.h): that is the close bound of price/price.h in the best of all neighbourhoods. The products of a
+ *   (TN_LAID_ALONE, memory/laid.h): that is the close bound of price/bound.h in the best of all neighbourhoods. The products of a
  *   layer together: price/program_words.h.
  *   Cycles, overlapping: a task keeps a kernel of its kind from start to end, so the step lasts no less than the work of one
  *   kind over the number of its kernels: each operation adds its share, those of other kinds nothing. Which kind is the

@@ -4,6 +4,7 @@
 #include "price/operating_point.h"
 #include "price/price_parts.h"
 #include "price/recall.h"
+#include "price/routing.h"
 #include "price/workload_data.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 #include "price/recall.h"
 
 #include "base/checked.h"
+#include "price/routing.h"
 #include "price/workload_data.h"
 
 #include <stddef.h>

@@ -41,7 +41,7 @@ tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const
                          const tn_build *build, uint64_t *cycles, uint64_t *issues, tn_error *error) {
     *issues = 0;
     if (!work->product) {
-        /* As laid it is copied at once, or row by row: the theorem of price/price.h. */
+        /* As laid it is copied at once, or row by row: the theorem of price/bound.h. */
         const bool copied = build->layouts == TN_LAID_BOUND && work->vector == TN_OP_SCATTER;
         const tn_vector kernel =
             tn_workload_vector(workload, build, copied ? TN_OP_LOOKUP : (tn_operation_kind)work->vector);
@@ -481,14 +481,6 @@ void tn_work_add_vectors(tn_work_price *products, const tn_work_price *vectors) 
     for (int store = 0; store < TN_STORES; store++) products->words[store] += vectors->words[store];
 }
 
-static void lower_resources(tn_resources *least, const tn_resources *other) {
-    least->lut = tn_least(least->lut, other->lut);
-    least->ff = tn_least(least->ff, other->ff);
-    least->dsp = tn_least(least->dsp, other->dsp);
-    least->bram18 = tn_least(least->bram18, other->bram18);
-    least->uram = tn_least(least->uram, other->uram);
-}
-
 void tn_work_lower(tn_work_price *least, const tn_work_price *other) {
     least->cycles_per_step = tn_least(least->cycles_per_step, other->cycles_per_step);
     least->chain_cycles = tn_least(least->chain_cycles, other->chain_cycles);
@@ -500,9 +492,9 @@ void tn_work_lower(tn_work_price *least, const tn_work_price *other) {
         least->words[store] = fmin(least->words[store], other->words[store]);
     for (uint32_t i = 0; i < TN_ARITHMETICS_MOST; i++) {
         least->product_cycles[i] = tn_least(least->product_cycles[i], other->product_cycles[i]);
-        lower_resources(&least->matmul[i], &other->matmul[i]);
+        tn_resources_lower(&least->matmul[i], &other->matmul[i]);
     }
-    lower_resources(&least->vectors, &other->vectors);
+    tn_resources_lower(&least->vectors, &other->vectors);
 }
 
 tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_work_price *price,

@@ -149,13 +149,5 @@ uint64_t tn_workload_vector_units(const tn_workload *workload, const tn_build *b
 /* The write-back of a matmul kernel of that arithmetic, where its products have fused operations; of all of them. */
 tn_resources tn_workload_write_back(const tn_workload *workload, const tn_build *build, uint32_t arithmetic);
 tn_resources tn_workload_write_backs(const tn_workload *workload, const tn_build *build);
-/* Multiplexers and rotators before the ports of all kernels; ports[TN_SIDES]: what is before each. */
-tn_resources tn_workload_routing(const tn_workload *workload, const tn_build *build,
-                                 const tn_port_source *ports);
-/* The LUTs of it that are there because of the memories, which grow with all that a port has; */
-uint64_t tn_workload_ports_lut(const tn_workload *workload, const tn_build *build,
-                               const tn_port_source *ports);
-/* and of these what lanes of the kernels take more than one lane does, however few memories there are. */
-uint64_t tn_workload_lanes_lut(const tn_workload *workload, const tn_build *build);
 
 #endif

@@ -221,29 +221,19 @@ static tn_status open_places(const run *state, const tn_build_node *node) {
     return TN_OK;
 }
 
-/* Where lanes and places are left. */
-static tn_status open_lanes(const run *state, const tn_build_node *node) {
+/* Every way to go on from a set that nothing refuses. has_work: its work has a bound with lanes open, so that places are looked
+ * through together; what runs side by side has none, and is priced design by design. */
+static tn_status open_rest(const run *state, const tn_build_node *node, bool has_work) {
     const uint32_t axis = next_axis(state->search, &node->set);
+    const bool over = axis == state->search->axes;
     bool has, chance;
-    if (axis == state->search->axes || tn_build_key_level(state->search->axis[axis].key) == TN_LEVEL_PLACE)
+    if (has_work && (over || tn_build_key_level(state->search->axis[axis].key) == TN_LEVEL_PLACE))
         return open_places(state, node);
+    if (over) return price_design(state, node, false);
     for (size_t v = 0; v < state->search->axis[axis].count; v++) {
         tn_build_node fixed = fixed_node(state, node, axis, v);
         TN_TRY(has_chance(state, &fixed, TN_BY_WORK, false, &has, &chance));
-        if (chance) TN_TRY(open_lanes(state, &fixed));
-    }
-    return TN_OK;
-}
-
-/* Every design of a set that nothing refuses, by itself: what runs side by side has no closer bound with lanes open. */
-static tn_status open_each(const run *state, const tn_build_node *node) {
-    const uint32_t axis = next_axis(state->search, &node->set);
-    bool has, chance;
-    if (axis == state->search->axes) return price_design(state, node, false);
-    for (size_t v = 0; v < state->search->axis[axis].count; v++) {
-        tn_build_node fixed = fixed_node(state, node, axis, v);
-        TN_TRY(has_chance(state, &fixed, TN_BY_WORK, false, &has, &chance));
-        if (chance) TN_TRY(open_each(state, &fixed));
+        if (chance) TN_TRY(open_rest(state, &fixed, has_work));
     }
     return TN_OK;
 }
@@ -254,10 +244,10 @@ static tn_status open_node(const run *state, tn_build_node *node) {
     for (int closeness = TN_BY_PRODUCTS; closeness <= TN_BY_WORK && chance && has; closeness++)
         TN_TRY(has_chance(state, node, (tn_closeness)closeness, false, &has, &chance));
     if (!chance) return TN_OK;
-    if (!has) return open_each(state, node);
-    TN_TRY(tn_price_set_places(search->evaluator->workload, &node->set, search->asks_keys, &search->places,
-                               state->error));
-    return open_lanes(state, node);
+    if (has)
+        TN_TRY(tn_price_set_places(search->evaluator->workload, &node->set, search->asks_keys,
+                                   &search->places, state->error));
+    return open_rest(state, node, has);
 }
 
 /* What is known of a set that has come about. */
@@ -268,11 +258,11 @@ typedef enum { REFUSED, LEFT, WITHOUT_BOUND } judgement;
 static tn_status judge_set(const run *state, tn_build_node *node, judgement *judged) {
     const tn_build_search *search = state->search;
     const uint32_t next = next_axis(search, &node->set);
-    bool has = true, chance = true;
+    bool has = true, by_products, chance = true;
     if (next == search->axes || tn_build_key_level(search->axis[next].key) > TN_LEVEL_KERNEL)
         TN_TRY(has_chance(state, node, TN_BY_PARALLELISM, true, &has, &chance));
     if (has && chance && next < search->axes && tn_build_key_level(search->axis[next].key) == TN_LEVEL_BANK)
-        TN_TRY(has_chance(state, node, TN_BY_PRODUCTS, true, &has, &chance));
+        TN_TRY(has_chance(state, node, TN_BY_PRODUCTS, true, &by_products, &chance));
     *judged = !has ? WITHOUT_BOUND : chance ? LEFT : REFUSED;
     return TN_OK;
 }

@@ -66,7 +66,7 @@ tn_status tn_evaluate_digits(tn_evaluator *evaluator, const uint32_t *digit, tn_
 tn_status tn_evaluator_load(tn_evaluator *evaluator, const uint32_t *digit, uint32_t *cause, tn_error *error);
 tn_workload *tn_evaluator_workload(tn_evaluator *evaluator);
 void tn_evaluator_take_build(tn_evaluator *evaluator, uint64_t inner);
-/* The same from what the design costs at least whatever its layouts (price/price.h), without a search for them:
+/* The same from what the design costs at least whatever its layouts (price/bound.h), without a search for them:
  * what is rejected here is rejected by tn_evaluate, and no objective is better there. *exact: it is what tn_evaluate says,
  * as in spaces of few designs (space->laid_most), and where nothing bounds an objective. The close bound is the better one, and some hundred times slower. */
 tn_status tn_evaluate_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,

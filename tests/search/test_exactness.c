@@ -3,7 +3,8 @@
  *   sweeps by bounds on 1, 2 and 3 threads, a sweep of prices, one that keeps every design, shards that are merged;
  *   decompositions, and what their certificates promise;
  *   the same space with its choices and their values in another order;
- *   one evaluator that prices all designs in a drawn order, and every bound of every design.
+ *   one evaluator that prices all designs in a drawn order, and every bound of every design;
+ *   bounds of drawn sets of builds, against each design that they were drawn around.
  *
  * TENFOLD_SPACES=N draws N spaces instead (scripts/torture), TENFOLD_SEED=S the first of them, as a difference is told
  * with its seed. TENFOLD_SPACES=1 TENFOLD_SEED=S repeats one. */
@@ -40,8 +41,8 @@ typedef struct {
 } trial;
 
 static struct {
-    uint64_t spaces, designs, with_feasible, feasible, misfit, front, compared, bounds, bounded, decomposed,
-        exact_decomposed, backwards, differing, refused;
+    uint64_t spaces, designs, with_feasible, feasible, misfit, front, compared, bounds, bounded, sets,
+        decomposed, exact_decomposed, backwards, differing, refused;
 } sum;
 
 /* ---- what differs ---- */
@@ -375,7 +376,7 @@ static void compare_price(trial *this_trial, uint64_t id, const tn_evaluation *f
 typedef tn_status bounding(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
                            tn_error *error);
 
-/* Whether it is one of those that bounds of a sweep speak of (price/price.h): what takes more blocks than the caps leave is to be
+/* Whether it is one of those that bounds of a sweep speak of (price/bound.h): what takes more blocks than the caps leave is to be
  * rejected, and that is compared by itself. */
 static bool is_within(const trial *this_trial, uint64_t id) {
     const tn_resources *budget = &tn_space_of(this_trial->space, id)->budget,
@@ -410,6 +411,52 @@ static void compare_bound(trial *this_trial, uint64_t id, tn_evaluator *evaluato
     }
 }
 
+/* The build's set with some of the space's keys open: those of the levels from `first` on are drawn for it. */
+static tn_build_set draw_set(const trial *this_trial, const tn_build *build, tn_build_level first,
+                             tn_build_axis axis[TN_BUILD_AXES_MOST], uint64_t *state) {
+    const tn_space *space = this_trial->space;
+    tn_build_set set = {.build = *build, .axes = (uint32_t)space->inners, .axis = axis};
+    for (uint32_t i = 0; i < set.axes; i++) {
+        const tn_axis *own = &space->choices.axis[space->inner[i]];
+        axis[i] = (tn_build_axis){own->field, own->count, own->number};
+        if (tn_build_key_level(own->field) < first || tn_splitmix_next(state) % 3 == 0) continue;
+        set.free |= 1u << i;
+        tn_build_set_value(&set.build, own->field, own->number[0]);
+    }
+    return set;
+}
+
+/* No quantity that has bounds may be above the price of a design of the set that takes no more than there is. */
+static void compare_set(trial *this_trial, uint64_t id, tn_evaluator *evaluator, tn_closeness closeness,
+                        uint64_t *state) {
+    static const tn_build_level first[] = {[TN_BY_PARALLELISM] = TN_LEVEL_RUN,
+                                           [TN_BY_PRODUCTS] = TN_LEVEL_BANK,
+                                           [TN_BY_WORDS] = TN_LEVEL_LANE,
+                                           [TN_BY_WORK] = TN_LEVEL_LANE};
+    const test_design *design = &this_trial->truth.design[id];
+    tn_build_axis axis[TN_BUILD_AXES_MOST];
+    if (design->evaluation.price.used.lut > tn_space_of(this_trial->space, id)->budget.lut) return;
+    const tn_build_set set =
+        draw_set(this_trial, tn_evaluator_build(evaluator), first[closeness], axis, state);
+    tn_evaluation found = design->evaluation;
+    tn_error error = {0};
+    bool has;
+    if (tn_price_set_bound(tn_evaluator_workload(evaluator), &set, closeness, &found.price, &has, &error) !=
+        TN_OK) {
+        differs(this_trial, "a set around design %llu has no bound: %s", (unsigned long long)id,
+                error.message);
+        return;
+    }
+    if (!has) return;
+    sum.sets++;
+    for (size_t q = 0; q < tn_quantities_count; q++) {
+        const double price = tn_quantities[q].get(&design->evaluation), value = tn_quantities[q].get(&found);
+        if (tn_quantities[q].bounded != TN_BOUNDED_NOT && value > price)
+            differs(this_trial, "design %llu has %s %.17g, its set %x at closeness %d at least %.17g",
+                    (unsigned long long)id, tn_quantities[q].name, price, set.free, (int)closeness, value);
+    }
+}
+
 /* What the bound rejects the price must reject. */
 static void compare_rejection(trial *this_trial, uint64_t id, uint32_t cause, bool exact,
                               const char *called) {
@@ -440,6 +487,9 @@ static void try_one(trial *this_trial, tn_evaluator *evaluator, tn_evaluator *bo
         if (is_within(this_trial, id)) {
             compare_bound(this_trial, id, evaluator, tn_price_bound, "first");
             compare_bound(this_trial, id, evaluator, tn_price_close_bound, "close");
+            uint64_t state = this_trial->drawn.seed ^ id << 32;
+            const tn_closeness closeness = (tn_closeness)(tn_splitmix_next(&state) % (TN_BY_WORK + 1));
+            compare_set(this_trial, id, evaluator, closeness, &state);
         }
         if (tn_evaluate_close_bound(bounded, outer, inner, &found, &cause, &exact, &error) != TN_OK)
             differs(this_trial, "design %llu has no close bound: %s", (unsigned long long)id, error.message);
@@ -529,18 +579,20 @@ static void nothing_refutes_fronts(void **state) {
     (void)state;
     for (uint64_t i = 0; i < spaces; i++) try_seed(seed + i);
     printf("EXACT sum: %llu spaces, %llu designs, %llu spaces with feasible designs, %llu feasible, %llu of "
-           "fronts, %llu compared, %llu bounds, %llu of them no prices, %llu decomposed, %llu exactly, "
+           "fronts, %llu compared, %llu bounds, %llu of them no prices, %llu sets, %llu decomposed, "
+           "%llu exactly, "
            "%llu backwards, %llu refused, %llu differ\n",
            (unsigned long long)sum.spaces, (unsigned long long)sum.designs,
            (unsigned long long)sum.with_feasible, (unsigned long long)sum.feasible,
            (unsigned long long)sum.front, (unsigned long long)sum.compared, (unsigned long long)sum.bounds,
-           (unsigned long long)sum.bounded, (unsigned long long)sum.decomposed,
+           (unsigned long long)sum.bounded, (unsigned long long)sum.sets, (unsigned long long)sum.decomposed,
            (unsigned long long)sum.exact_decomposed, (unsigned long long)sum.backwards,
            (unsigned long long)sum.refused, (unsigned long long)sum.differing);
     fflush(stdout);
     /* A machine that compares nothing refutes nothing. */
     assert_true(spaces < SPACES || 4 * sum.with_feasible >= 3 * sum.spaces);
-    assert_true(spaces < SPACES || (sum.decomposed > 0 && sum.bounded > 0 && sum.backwards > 0));
+    assert_true(spaces < SPACES ||
+                (sum.decomposed > 0 && sum.bounded > 0 && sum.sets > 0 && sum.backwards > 0));
     assert_int_equal(sum.differing, 0);
 }
 
