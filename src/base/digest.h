@@ -20,6 +20,12 @@ static inline uint64_t tn_hash_counts(const uint64_t *count, size_t counts) {
     return mixed;
 }
 
+/* A word taken into a hash, every bit of which then depends on every bit of it. */
+static inline uint64_t tn_hash_word(uint64_t hash, uint64_t word) {
+    hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
+    return hash ^ hash >> 32;
+}
+
 enum { TN_DIGEST_BYTES = 32, TN_DIGEST_TEXT = 2 * TN_DIGEST_BYTES + 1 };
 
 void tn_digest(const void *data, size_t length, char text[TN_DIGEST_TEXT]);

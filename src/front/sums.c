@@ -1,6 +1,7 @@
 #include "front/sums.h"
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "front/archive.h"
@@ -220,22 +221,33 @@ static tn_status mark(const ranked *point, size_t count, size_t dimensions, cons
     return TN_OK;
 }
 
-/* Moves what is kept into new arrays, in the order of `point`. */
-static tn_status take(tn_sums *sums, const ranked *point, size_t count, const bool *dropped,
-                      tn_error *error) {
+/* Moves the points of those places into new arrays. */
+static tn_status gather(tn_sums *sums, const uint32_t *place, size_t count, tn_error *error) {
     tn_sums kept;
     double value[TN_SUM_DIMENSIONS];
     tn_status status = TN_OK;
     tn_sums_begin(&kept, sums->dimensions);
     for (size_t i = 0; status == TN_OK && i < count; i++) {
-        size_t index = point[i].index;
-        if (dropped[i]) continue;
+        const size_t index = place[i];
         for (size_t d = 0; d < sums->dimensions; d++) value[d] = sums->value[d][index];
         status = tn_sums_add(&kept, value, sums->label[index], sums->id[index], sums->left[index],
                              sums->right[index], error);
     }
     tn_sums_free(status == TN_OK ? sums : &kept);
     if (status == TN_OK) *sums = kept;
+    return status;
+}
+
+/* What is kept, in the order of `point`. */
+static tn_status take(tn_sums *sums, const ranked *point, size_t count, const bool *dropped,
+                      tn_error *error) {
+    uint32_t *place;
+    size_t kept = 0;
+    TN_TRY(TN_ALLOC(count, &place, error));
+    for (size_t i = 0; i < count; i++)
+        if (!dropped[i]) place[kept++] = point[i].index;
+    const tn_status status = gather(sums, place, kept, error);
+    tn_free(place);
     return status;
 }
 
@@ -275,10 +287,7 @@ enum { ROOM_BEGUN = 1 << 11, ROOM_UNPRUNED = 1 << 18 };
 
 static uint64_t hash_of(const int64_t *box, size_t rounded, uint64_t label) {
     uint64_t hash = label * UINT64_C(0x9e3779b97f4a7c15);
-    for (size_t i = 0; i < rounded; i++) {
-        hash = (hash ^ (uint64_t)box[i]) * UINT64_C(0xff51afd7ed558ccd);
-        hash ^= hash >> 32;
-    }
+    for (size_t i = 0; i < rounded; i++) hash = tn_hash_word(hash, (uint64_t)box[i]);
     return hash;
 }
 
@@ -336,23 +345,6 @@ static bool settles(const tn_sums *sums, size_t kept, const double *value, uint6
 static tn_status too_many(const tn_merging *merging, tn_error *error) {
     if (merging->sums->count <= merging->most) return TN_OK;
     return tn_fail(error, TN_LIMIT, "over %zu sums of costs are kept; allow a larger epsilon", merging->most);
-}
-
-/* Moves the points of those places into new arrays. */
-static tn_status gather(tn_sums *sums, const uint32_t *place, size_t count, tn_error *error) {
-    tn_sums kept;
-    double value[TN_SUM_DIMENSIONS];
-    tn_status status = TN_OK;
-    tn_sums_begin(&kept, sums->dimensions);
-    for (size_t i = 0; status == TN_OK && i < count; i++) {
-        const size_t index = place[i];
-        for (size_t d = 0; d < sums->dimensions; d++) value[d] = sums->value[d][index];
-        status = tn_sums_add(&kept, value, sums->label[index], sums->id[index], sums->left[index],
-                             sums->right[index], error);
-    }
-    tn_sums_free(status == TN_OK ? sums : &kept);
-    if (status == TN_OK) *sums = kept;
-    return status;
 }
 
 static tn_status prune_merged(tn_merging *merging, tn_error *error) {

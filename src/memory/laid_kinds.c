@@ -1,47 +1,9 @@
 #include "memory/laid_kinds.h"
 
-#include <string.h>
+#include "base/digest.h"
+#include "base/word_lists.h"
 
 static const uint32_t NONE = UINT32_MAX;
-
-/* ---- numbers for lists ---- */
-
-/* Open addressing; NULL: free. */
-struct tn_word_list {
-    const uint64_t *word;
-    uint32_t words, number;
-    uint64_t hash;
-};
-
-static uint64_t mix(uint64_t hash, uint64_t word) {
-    hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
-    return hash ^ hash >> 32;
-}
-
-tn_status tn_word_lists_begin(tn_word_lists *lists, uint32_t most, tn_arena *arena, tn_error *error) {
-    *lists = (tn_word_lists){.arena = arena, .slots = 2};
-    while (lists->slots < 2 * (uint64_t)most) lists->slots *= 2;
-    return TN_NEW(arena, lists->slots, &lists->slot, error);
-}
-
-tn_status tn_word_lists_number(tn_word_lists *lists, const uint64_t *word, uint32_t words, uint32_t *number,
-                               tn_error *error) {
-    uint64_t hash = words, *kept;
-    for (uint32_t i = 0; i < words; i++) hash = mix(hash, word[i]);
-    struct tn_word_list *slot = &lists->slot[hash & (lists->slots - 1)];
-    while (slot->word && (slot->hash != hash || slot->words != words ||
-                          memcmp(slot->word, word, words * sizeof *word) != 0))
-        slot = slot + 1 < lists->slot + lists->slots ? slot + 1 : lists->slot;
-    if (!slot->word) {
-        TN_TRY(TN_NEW(lists->arena, words + 1, &kept, error));
-        memcpy(kept, word, words * sizeof *word);
-        *slot = (struct tn_word_list){kept, words, lists->count++, hash};
-    }
-    *number = slot->number;
-    return TN_OK;
-}
-
-/* ---- kinds ---- */
 
 typedef struct {
     const tn_step *step;
@@ -59,8 +21,9 @@ static void sum_tensors(const finder *state, uint64_t *tensors) {
         for (uint32_t t = 0; program && t < program->tensors; t++) {
             const uint32_t array = state->arrays->of_tensor[l][t];
             if (array == NONE) continue;
-            tensors[array] += mix(
-                mix(mix(1, (uint64_t)(uintptr_t)program), (uint64_t)(uintptr_t)state->arrays->program[l]), t);
+            tensors[array] += tn_hash_word(tn_hash_word(tn_hash_word(1, (uint64_t)(uintptr_t)program),
+                                                        (uint64_t)(uintptr_t)state->arrays->program[l]),
+                                           t);
         }
     }
 }

@@ -25,16 +25,4 @@ typedef struct tn_laid_kinds {
 tn_status tn_laid_kinds_find(const tn_step *step, const tn_laid_arrays *arrays, const tn_map *map,
                              tn_arena *arena, tn_laid_kinds *kinds, tn_error *error);
 
-/* Numbers for lists of words: the same one for equal lists, from 0 in the order in which they came. */
-typedef struct tn_word_lists {
-    tn_arena *arena;
-    uint32_t count, slots;
-    struct tn_word_list *slot; /* [slots] */
-} tn_word_lists;
-
-/* At most so many lists. */
-tn_status tn_word_lists_begin(tn_word_lists *lists, uint32_t most, tn_arena *arena, tn_error *error);
-tn_status tn_word_lists_number(tn_word_lists *lists, const uint64_t *word, uint32_t words, uint32_t *number,
-                               tn_error *error);
-
 #endif

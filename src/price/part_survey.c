@@ -1,15 +1,12 @@
 #include "price/part_survey.h"
 
+#include "base/digest.h"
 #include "price/parting.h"
 #include "price/workload_data.h"
 
-static void mix(uint64_t *digest, uint64_t value) {
-    *digest = (*digest ^ value) * UINT64_C(0xff51afd7ed558ccd);
-    *digest ^= *digest >> 32;
-}
-
 static void mix_name(uint64_t *digest, const tn_array *array) {
-    mix(digest, (uint64_t)array->layer << 32 | (uint64_t)array->part << 16 | array->number);
+    *digest =
+        tn_hash_word(*digest, (uint64_t)array->layer << 32 | (uint64_t)array->part << 16 | array->number);
 }
 
 static bool is_of_pool(const tn_step *step, uint32_t array, uint32_t role) {
@@ -24,13 +21,13 @@ static void mix_uses(uint64_t *digest, const tn_step *step, const tn_operation *
         const uint32_t array = read ? operation->reads[j] : operation->writes[j - operation->read_count];
         const tn_use use = tn_use_of(operation, read ? j : TN_OPERATION_READS);
         if (!is_of_pool(step, array, role)) continue;
-        if (!any) mix(digest, operation->layer); /* an operation begins */
+        if (!any) *digest = tn_hash_word(*digest, operation->layer); /* an operation begins */
         any = true;
         mix_name(digest, &step->array[array]);
-        mix(digest, (uint64_t)read << 8 | (uint64_t)use.side);
-        mix(digest, (uint64_t)use.extent[0] << 32 | use.extent[1]);
+        *digest = tn_hash_word(*digest, (uint64_t)read << 8 | (uint64_t)use.side);
+        *digest = tn_hash_word(*digest, (uint64_t)use.extent[0] << 32 | use.extent[1]);
     }
-    if (any) mix(digest, UINT64_MAX);
+    if (any) *digest = tn_hash_word(*digest, UINT64_MAX);
 }
 
 /* All that decides the memories of a pool: its arrays, and by whom they are touched, one operation after the other. */
@@ -39,9 +36,9 @@ static uint64_t pool_digest(const tn_step *step, uint32_t role) {
     for (uint32_t a = 0; a < step->arrays; a++) {
         if (!is_of_pool(step, a, role)) continue;
         mix_name(&digest, &step->array[a]);
-        mix(&digest, step->array[a].elements);
-        mix(&digest, tn_array_word_bits(step, a));
-        mix(&digest, step->array[a].last == UINT32_MAX);
+        digest = tn_hash_word(digest, step->array[a].elements);
+        digest = tn_hash_word(digest, tn_array_word_bits(step, a));
+        digest = tn_hash_word(digest, step->array[a].last == UINT32_MAX);
     }
     for (uint32_t i = 0; i < step->operations; i++) mix_uses(&digest, step, &step->operation[i], role);
     return digest;

@@ -1,6 +1,7 @@
 #include "search/reach.h"
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
 
@@ -12,10 +13,7 @@
 
 static uint64_t hash_of(const tn_reach *reaching, const uint32_t *digit) {
     uint64_t hash = UINT64_C(0x9e3779b97f4a7c15);
-    for (size_t i = 0; i < reaching->choices; i++) {
-        hash = (hash ^ digit[i]) * UINT64_C(0xff51afd7ed558ccd);
-        hash ^= hash >> 32;
-    }
+    for (size_t i = 0; i < reaching->choices; i++) hash = tn_hash_word(hash, digit[i]);
     return hash ? hash : 1;
 }
 
