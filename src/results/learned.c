@@ -20,7 +20,8 @@ static int by_offset(const void *a, const void *b) {
     return (*x > *y) - (*x < *y);
 }
 
-uint64_t tn_learned_offset(const tn_learned *learned, uint64_t id) {
+/* What the values of the design's combination add to its id. */
+static uint64_t offset_of(const tn_learned *learned, uint64_t id) {
     const tn_choices *choices = &learned->space->choices;
     uint64_t offset = 0;
     for (size_t k = 0; k < learned->axes; k++)
@@ -29,7 +30,7 @@ uint64_t tn_learned_offset(const tn_learned *learned, uint64_t id) {
 }
 
 size_t tn_learned_combination(const tn_learned *learned, uint64_t id) {
-    const uint64_t offset = tn_learned_offset(learned, id),
+    const uint64_t offset = offset_of(learned, id),
                    *place =
                        bsearch(&offset, learned->offset, learned->combinations, sizeof offset, by_offset);
     return place ? (size_t)(place - learned->offset) : learned->combinations;

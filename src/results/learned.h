@@ -25,8 +25,7 @@ typedef struct tn_learned {
 /* All combinations of the space. In the arena. */
 tn_status tn_learned_find(const tn_space *space, tn_arena *arena, tn_learned *learned, tn_error *error);
 
-/* What the values of the design's combination add to its id, and which combination it is. */
-uint64_t tn_learned_offset(const tn_learned *learned, uint64_t id);
+/* The combination that the design has. */
 size_t tn_learned_combination(const tn_learned *learned, uint64_t id);
 
 /* Some of the draws. */

@@ -121,6 +121,15 @@ static tn_status add_count(search *state, const tn_field *field, const char *key
     return add_setting(state, key, text, was, effect);
 }
 
+/* Groups neither grow nor shrink by steps: any may be the best. */
+static tn_status add_group(void *user, const char *key, const char *usual, const char *value) {
+    search *state = user;
+    char was[VALUE_MOST];
+    (void)usual;
+    snprintf(was, sizeof was, "%" PRIu64, state->given.design.build.group);
+    return add_setting(state, key, value, was, TN_EFFECT_NOTHING);
+}
+
 static tn_status list_build_key(search *state, const tn_field *field) {
     const tn_build *build = &state->given.design.build;
     const uint64_t given = tn_build_value(build, field);
@@ -134,14 +143,7 @@ static tn_status list_build_key(search *state, const tn_field *field) {
             TN_TRY(add_setting(state, key, field->choices[value], field->choices[given], effect));
         return TN_OK;
     }
-    if (field->offset == offsetof(tn_build, group)) {
-        static const uint64_t large[] = {24, 32, 48, 64};
-        for (uint64_t value = 1; value <= 16; value++)
-            TN_TRY(add_count(state, field, key, given, value, effect));
-        for (size_t i = 0; i < sizeof large / sizeof *large; i++)
-            TN_TRY(add_count(state, field, key, given, large[i], effect));
-        return TN_OK;
-    }
+    if (field->offset == offsetof(tn_build, group)) return tn_settled_key_values(key, add_group, state);
     if (given == 0) return TN_OK; /* nothing off chip */
     TN_TRY(add_count(state, field, key, given, given / 2, effect));
     if (given <= UINT64_MAX / 2) return add_count(state, field, key, given, given * 2, effect);

@@ -19,24 +19,9 @@ static tn_status narrow_contested(tn_possible_study *study, tn_possible_worker *
     return TN_OK;
 }
 
-/* Narrows what is contested by the priced designs from that place on. */
-static tn_status narrow_all_contested(tn_possible_study *study, size_t begin, tn_error *error) {
-    TN_TRY(tn_possible_renew_known(study, begin, true, error));
+/* Narrows what is contested by what all threads hold others against. */
+static tn_status narrow_all_contested(tn_possible_study *study, tn_error *error) {
     return tn_possible_run(study, narrow_contested, 0, study->contested_designs, AT_ONCE, error);
-}
-
-static tn_status narrow_contested_by_front(tn_possible_study *study, tn_possible_worker *worker, size_t index,
-                                           tn_error *error) {
-    tn_contested_design *own = &study->contested_design[index];
-    (void)error;
-    tn_rivals_narrow(&worker->front, own->design.combination, own->design.id, own->design.cost, &own->held);
-    return TN_OK;
-}
-
-static tn_status view_front(tn_possible_study *study, bool ties, tn_error *error) {
-    for (int t = 0; t < study->threads; t++)
-        TN_TRY(tn_rival_view_take(&study->worker[t].front, &study->front, ties, error));
-    return TN_OK;
 }
 
 /* The front, and what is priced and likely to be on it. */
@@ -51,10 +36,10 @@ static tn_status list_contested(tn_possible_study *study, tn_arena *arena, tn_er
                                   .number = i};
     study->contested_design = design;
     study->contested_designs = all;
-    TN_TRY(view_front(study, true, error));
-    TN_TRY(tn_possible_run(study, narrow_contested_by_front, 0, all, AT_ONCE, error));
-    TN_TRY(narrow_all_contested(study, 0, error));
-    TN_TRY(view_front(study, false, error));
+    TN_TRY(tn_possible_view_known(study, &study->front, true, error));
+    TN_TRY(narrow_all_contested(study, error));
+    TN_TRY(tn_possible_renew_known(study, 0, true, error));
+    TN_TRY(narrow_all_contested(study, error));
     study->contested_designs = 0;
     for (size_t i = 0; i < all; i++)
         if (i < members || tn_is_likely(&design[i].held)) design[study->contested_designs++] = design[i];
@@ -135,7 +120,8 @@ tn_status tn_possible_settle(tn_possible_study *study, tn_arena *arena, tn_error
         TN_TRY(tn_possible_renew_known(study, likely, false, error));
         TN_TRY(tn_possible_run(study, price_contesting, begin, end, 1, error));
         TN_TRY(tn_possible_gather(study, error));
-        TN_TRY(narrow_all_contested(study, known, error));
+        TN_TRY(tn_possible_renew_known(study, known, true, error));
+        TN_TRY(narrow_all_contested(study, error));
         tn_contested_renew(&study->contested);
     }
     return TN_OK;

@@ -93,7 +93,10 @@ tn_status tn_possible_run(tn_possible_study *study, tn_possible_task *task, size
 
 /* What the threads have priced becomes known to all. */
 tn_status tn_possible_gather(tn_possible_study *study, tn_error *error);
-/* The priced designs from that place on are those that all threads hold others against. */
+/* What all threads hold others against: such rivals; */
+tn_status tn_possible_view_known(tn_possible_study *study, const tn_rivals *rivals, bool ties,
+                                 tn_error *error);
+/* or the priced designs from that place on. */
 tn_status tn_possible_renew_known(tn_possible_study *study, size_t begin, bool ties, tn_error *error);
 
 /* ---- prices ---- */

@@ -89,11 +89,16 @@ tn_status tn_possible_gather(tn_possible_study *study, tn_error *error) {
     return TN_OK;
 }
 
+tn_status tn_possible_view_known(tn_possible_study *study, const tn_rivals *rivals, bool ties,
+                                 tn_error *error) {
+    for (int t = 0; t < study->threads; t++)
+        TN_TRY(tn_rival_view_take(&study->worker[t].known, rivals, ties, error));
+    return TN_OK;
+}
+
 tn_status tn_possible_renew_known(tn_possible_study *study, size_t begin, bool ties, tn_error *error) {
     tn_arena_reset(&study->known_arena);
     TN_TRY(tn_rivals_make(&study->learned, study->priced.rival + begin, study->priced.count - begin,
                           study->space->objectives, &study->known_arena, &study->known, error));
-    for (int t = 0; t < study->threads; t++)
-        TN_TRY(tn_rival_view_take(&study->worker[t].known, &study->known, ties, error));
-    return TN_OK;
+    return tn_possible_view_known(study, &study->known, ties, error);
 }

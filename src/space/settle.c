@@ -56,19 +56,28 @@ static rows list_rows(void) {
     return all;
 }
 
+static tn_status visit_row(const row *its, tn_settled_visit *visit, void *user) {
+    char usual[KEY_MOST] = "", value[KEY_MOST];
+    const char *text = its->values + 1; /* behind the bracket */
+    for (size_t length; (length = strcspn(text, ",]")) > 0; text += length + strspn(text + length, ", ]")) {
+        snprintf(value, sizeof value, "%.*s", (int)length, text);
+        if (!*usual) memcpy(usual, value, sizeof usual);
+        TN_TRY(visit(user, its->key, usual, value));
+    }
+    return TN_OK;
+}
+
 tn_status tn_settled_model_values(tn_settled_visit *visit, void *user) {
     rows all = {0};
     add_model_rows(&all);
-    for (size_t i = 0; i < all.count; i++) {
-        char usual[KEY_MOST] = "", value[KEY_MOST];
-        const char *text = all.row[i].values + 1; /* behind the bracket */
-        for (size_t length; (length = strcspn(text, ",]")) > 0;
-             text += length + strspn(text + length, ", ]")) {
-            snprintf(value, sizeof value, "%.*s", (int)length, text);
-            if (!*usual) memcpy(usual, value, sizeof usual);
-            TN_TRY(visit(user, all.row[i].key, usual, value));
-        }
-    }
+    for (size_t i = 0; i < all.count; i++) TN_TRY(visit_row(&all.row[i], visit, user));
+    return TN_OK;
+}
+
+tn_status tn_settled_key_values(const char *key, tn_settled_visit *visit, void *user) {
+    const rows all = list_rows();
+    for (size_t i = 0; i < all.count; i++)
+        if (strcmp(all.row[i].key, key) == 0) return visit_row(&all.row[i], visit, user);
     return TN_OK;
 }
 

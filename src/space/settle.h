@@ -20,6 +20,8 @@ tn_status tn_space_settle(const tn_yaml *settle, tn_arena *arena, tn_space *spac
  * failure. */
 typedef tn_status tn_settled_visit(void *user, const char *key, const char *usual, const char *value);
 tn_status tn_settled_model_values(tn_settled_visit *visit, void *user);
+/* The same of one key, "build.group", say. */
+tn_status tn_settled_key_values(const char *key, tn_settled_visit *visit, void *user);
 
 /* Appends the table of the keys, for the page of the space file. */
 void tn_space_settle_document(tn_buffer *out);

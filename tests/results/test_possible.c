@@ -32,10 +32,6 @@ static void ok(tn_status status) {
     test_ok(status, &error);
 }
 
-static int set_up(void **state) {
-    return test_folder_make(state);
-}
-
 static int tear_down(void **state) {
     tn_arena_free(&arena);
     return test_folder_remove(state);
@@ -278,8 +274,7 @@ static void neighbours_are_those_of_most_doubt(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(neighbours_are_those_of_most_doubt, set_up, tear_down),
-
-        cmocka_unit_test_setup_teardown(those_of_all_prices, set_up, tear_down)};
+        cmocka_unit_test_setup_teardown(neighbours_are_those_of_most_doubt, test_folder_make, tear_down),
+        cmocka_unit_test_setup_teardown(those_of_all_prices, test_folder_make, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
