@@ -9,9 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-/* What memories take. */
+/* What memories take, and what routes them. */
 typedef struct {
-    uint64_t bram18, uram, lutram;
+    uint64_t bram18, uram, lutram, routing_lut;
 } amounts;
 
 static uint64_t capacity_bits_of(const amounts *taken) {
@@ -22,14 +22,28 @@ static void add(amounts *sum, const amounts *taken) {
     sum->bram18 += taken->bram18;
     sum->uram += taken->uram;
     sum->lutram += taken->lutram;
+    sum->routing_lut += taken->routing_lut;
 }
 
+/* Through so many read ports, to which memories are routed alike. */
 static amounts times(const amounts *taken, uint64_t count) {
-    return (amounts){taken->bram18 * count, taken->uram * count, taken->lutram * count};
+    return (amounts){taken->bram18 * count, taken->uram * count, taken->lutram * count, taken->routing_lut};
 }
 
 static bool is_no_more(const amounts *a, const amounts *b) {
-    return a->bram18 <= b->bram18 && a->uram <= b->uram && a->lutram <= b->lutram;
+    return a->bram18 <= b->bram18 && a->uram <= b->uram && a->lutram <= b->lutram &&
+           a->routing_lut <= b->routing_lut;
+}
+
+/* Takes it into a list of which none takes no less of everything than another. */
+static void keep(amounts *list, uint32_t *count, const amounts *taken) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < *count; i++)
+        if (is_no_more(&list[i], taken)) return;
+    for (uint32_t i = 0; i < *count; i++)
+        if (!is_no_more(taken, &list[i])) list[kept++] = list[i];
+    list[kept] = *taken;
+    *count = kept + 1;
 }
 
 /* The places of one memory that a search tries, of which none takes less of everything than another. */
@@ -56,12 +70,6 @@ typedef struct {
     amounts *sum; /* [splits][styles][groups]: of the rows at hand */
 } store_places;
 
-/* What the memories of a store take at a place, and what routes them. */
-typedef struct {
-    amounts taken;
-    uint64_t routing_lut;
-} store_sum;
-
 struct tn_place_table {
     const tn_device *device;
     uint64_t word_bits;
@@ -72,7 +80,7 @@ struct tn_place_table {
     tn_array_split split[SPLITS_MOST];
     const uint64_t *group; /* [store[TN_STORE_CORES].groups] */
     store_places store[TN_STORES];
-    store_sum *listed[TN_STORES];   /* of a split */
+    amounts *listed[TN_STORES];     /* of a split */
     uint64_t *routing_lut;          /* [splits][groups of cores]: of all memories, of the rows at hand */
     line (*line)[TN_ROW_LOGS];      /* [map->memories]: by the logarithm of a row's elements */
     size_t room;                    /* for steps */
@@ -101,8 +109,8 @@ static tn_status price_place(const tn_place_table *table, uint32_t memory, const
     tn_placed placed;
     TN_TRY(tn_place_price(table->device, table->word_bits, &table->map->memory[memory], row, &one_port, place,
                           &placed, error));
-    *taken =
-        (amounts){placed.blocks.bram18 + 2 * placed.blocks.bram36, placed.blocks.uram, placed.blocks.lutram};
+    *taken = (amounts){placed.blocks.bram18 + 2 * placed.blocks.bram36, placed.blocks.uram,
+                       placed.blocks.lutram, 0};
     return TN_OK;
 }
 
@@ -236,15 +244,19 @@ static void lower(uint64_t *least, uint64_t amount) {
     if (amount < *least) *least = amount;
 }
 
-static bool fits(const amounts *taken, uint64_t lut, const tn_placement_budget *within) {
-    return taken->bram18 <= within->bram18 && taken->uram <= within->uram && lut <= within->lut;
+static uint64_t lut_of(const amounts *taken) {
+    return taken->lutram + taken->routing_lut;
+}
+
+static bool fits(const amounts *taken, const tn_placement_budget *within) {
+    return taken->bram18 <= within->bram18 && taken->uram <= within->uram && lut_of(taken) <= within->lut;
 }
 
 /* By which factor the budget is exceeded at most. */
-static double overuse(const amounts *taken, uint64_t lut, const tn_placement_budget *within) {
+static double overuse(const amounts *taken, const tn_placement_budget *within) {
     const double of_bram18 = (double)taken->bram18 / fmax(1, (double)within->bram18),
                  of_uram = (double)taken->uram / fmax(1, (double)within->uram),
-                 of_lut = (double)lut / fmax(1, (double)within->lut);
+                 of_lut = (double)lut_of(taken) / fmax(1, (double)within->lut);
     return fmax(of_bram18, fmax(of_uram, of_lut));
 }
 
@@ -272,12 +284,11 @@ static tn_status add_step(judging *state, uint64_t lut, uint64_t capacity_bits) 
 }
 
 /* What fits counts; as long as nothing does, what is nearest to fitting: the reason why. */
-static tn_status judge(judging *state, const amounts *taken, uint64_t routing_lut, uint64_t capacity_bits) {
+static tn_status judge(judging *state, const amounts *taken, uint64_t capacity_bits) {
     tn_place_least *least = state->least;
-    const uint64_t lut = taken->lutram + routing_lut;
-    const bool fit = fits(taken, lut, state->within);
+    const bool fit = fits(taken, state->within);
     if (!fit) {
-        const double over = overuse(taken, lut, state->within);
+        const double over = overuse(taken, state->within);
         if (state->any_fits || over >= state->nearest) return TN_OK;
         state->nearest = over;
     }
@@ -288,34 +299,26 @@ static tn_status judge(judging *state, const amounts *taken, uint64_t routing_lu
     lower(&least->bram18, taken->bram18);
     lower(&least->uram, taken->uram);
     lower(&least->lutram, taken->lutram);
-    lower(&least->routing_lut, routing_lut);
-    lower(&least->lut, lut);
+    lower(&least->routing_lut, taken->routing_lut);
+    lower(&least->lut, lut_of(taken));
     lower(&least->capacity_bits, capacity_bits);
-    return add_step(state, lut, capacity_bits);
+    return add_step(state, lut_of(taken), capacity_bits);
 }
 
-/* Those that the options have, of which none takes no less of everything than another. */
-static size_t list_sums(const tn_place_table *table, int s, size_t split, const tn_place_options *options,
-                        store_sum *list) {
+/* What the memories of a store take at the places that the options have. */
+static uint32_t list_sums(const tn_place_table *table, int s, size_t split, const tn_place_options *options,
+                          amounts *list) {
     const store_places *store = &table->store[s];
-    size_t count = 0;
+    uint32_t count = 0;
     for (size_t i = 0; i < store->each; i++) {
         const size_t group = i % store->groups;
-        const bool of_cores = s == TN_STORE_CORES;
+        amounts sum = store->sum[split * store->each + i];
         if (!(options->styles[s] >> store->style[i / store->groups] & 1)) continue;
-        if (of_cores && !has_group(options, table->group ? table->group[group] : 1)) continue;
-        const store_sum own = {store->sum[split * store->each + i],
-                               of_cores ? table->routing_lut[split * store->groups + group] : 0};
-        size_t kept = 0, k = 0;
-        while (k < count &&
-               !(is_no_more(&list[k].taken, &own.taken) && list[k].routing_lut <= own.routing_lut))
-            k++;
-        if (k < count) continue;
-        for (k = 0; k < count; k++)
-            if (!is_no_more(&own.taken, &list[k].taken) || own.routing_lut > list[k].routing_lut)
-                list[kept++] = list[k];
-        list[kept] = own;
-        count = kept + 1;
+        if (s == TN_STORE_CORES) {
+            if (!has_group(options, table->group ? table->group[group] : 1)) continue;
+            sum.routing_lut = table->routing_lut[split * store->groups + group];
+        }
+        keep(list, &count, &sum);
     }
     return count;
 }
@@ -326,14 +329,18 @@ static tn_status judge_as_built(judging *state, const tn_row *rows, const tn_pla
     find_routing(table, rows, options);
     for (size_t split = 0; split < table->splits; split++) {
         if (!(options->splits >> table->split[split] & 1)) continue;
-        const size_t cores = list_sums(table, TN_STORE_CORES, split, options, table->listed[0]),
-                     others = list_sums(table, TN_STORE_ACTIVATIONS, split, options, table->listed[1]);
-        for (size_t c = 0; c < cores; c++)
-            for (size_t a = 0; a < others; a++) {
-                amounts both = table->listed[0][c].taken;
-                add(&both, &table->listed[1][a].taken);
+        const amounts *of_cores = table->listed[TN_STORE_CORES],
+                      *of_others = table->listed[TN_STORE_ACTIVATIONS];
+        const uint32_t cores =
+                           list_sums(table, TN_STORE_CORES, split, options, table->listed[TN_STORE_CORES]),
+                       others = list_sums(table, TN_STORE_ACTIVATIONS, split, options,
+                                          table->listed[TN_STORE_ACTIVATIONS]);
+        for (uint32_t c = 0; c < cores; c++)
+            for (uint32_t a = 0; a < others; a++) {
+                amounts both = of_cores[c];
+                add(&both, &of_others[a]);
                 both = times(&both, options->read_ports);
-                TN_TRY(judge(state, &both, table->listed[0][c].routing_lut, capacity_bits_of(&both)));
+                TN_TRY(judge(state, &both, capacity_bits_of(&both)));
             }
     }
     return TN_OK;
@@ -346,16 +353,6 @@ static bool may_be_lutram(const tn_place_table *table, uint32_t m, const tn_row 
     const tn_mapped *memory = &table->map->memory[m];
     const uint64_t bits = memory->word_bits > 0 ? memory->word_bits : table->word_bits;
     return bits * row->depth * group <= table->device->memory.lutram_bits_most;
-}
-
-static void keep_place(searched_places *places, const amounts *taken) {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < places->count; i++)
-        if (is_no_more(&places->place[i], taken)) return;
-    for (uint32_t i = 0; i < places->count; i++)
-        if (!is_no_more(taken, &places->place[i])) places->place[kept++] = places->place[i];
-    places->place[kept] = *taken;
-    places->count = kept + 1;
 }
 
 /* A search splits a memory further than the build has it laid, never less; very wide rows are laid in one bank. */
@@ -377,7 +374,7 @@ static tn_status list_searched(const tn_place_table *table, uint32_t m, const tn
             amounts taken;
             if (style == TN_STYLE_DISTRIBUTED && !may_be_lutram(table, m, row, group)) continue;
             TN_TRY(recall_place(table, m, &place, row, places->banks, &taken, error));
-            keep_place(places, &taken);
+            keep(places->place, &places->count, &taken);
         }
         if (group == most) return TN_OK;
     }
@@ -472,7 +469,7 @@ static tn_status judge_searched(judging *state, const tn_row *rows, const tn_pla
                  budget[2] = {(double)state->within->bram18 / ports, (double)state->within->uram / ports};
     amounts least = {0};
     for (uint32_t m = 0; m < table->map->memories; m++) {
-        amounts own = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+        amounts own = {UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
         TN_TRY(find_searched(table, m, &rows[m], options, &table->choice[m], state->error));
         for (uint32_t i = 0; i < table->choice[m]->count; i++) {
             lower(&own.bram18, table->choice[m]->place[i].bram18);
@@ -482,10 +479,9 @@ static tn_status judge_searched(judging *state, const tn_row *rows, const tn_pla
         add(&least, &own);
     }
     least = times(&least, options->read_ports);
-    const uint64_t routing = searched_routing(table, rows, options);
-    if (!fits(&least, least.lutram + routing, state->within))
-        return judge(state, &least, routing, capacity_bits_of(&least));
-    return judge(state, &least, routing, options->read_ports * least_capacity(table, budget));
+    least.routing_lut = searched_routing(table, rows, options);
+    if (!fits(&least, state->within)) return judge(state, &least, capacity_bits_of(&least));
+    return judge(state, &least, options->read_ports * least_capacity(table, budget));
 }
 
 /* ---- the table ---- */

@@ -3,6 +3,7 @@
 #include "price/bound.h"
 #include "price/price_parts.h"
 #include "price/recall.h"
+#include "price/routing.h"
 #include "price/workload_data.h"
 
 #include <stddef.h>
@@ -55,12 +56,12 @@ static bool bears_on_store(const tn_field *key, int store) {
     return (bears & all) == 0 || bears & own;
 }
 
-static tn_status find_part(const lister *state, const place *at, int store, const part **found) {
-    part *own = &state->part[store][at->of_store[store]];
+static tn_status find_part(const lister *state, const place *spot, int store, const part **found) {
+    part *own = &state->part[store][spot->of_store[store]];
     *found = own;
     if (own->known) return TN_OK;
     tn_memory_price memories = {0};
-    TN_TRY(tn_recall_memories(state->workload, state->plan, &at->set.build, 1u << store, NULL, &memories,
+    TN_TRY(tn_recall_memories(state->workload, state->plan, &spot->set.build, 1u << store, NULL, &memories,
                               state->error));
     own->known = true;
     own->amounts = (tn_place_entry){.bram18 = memories.bram18,
@@ -72,14 +73,14 @@ static tn_status find_part(const lister *state, const place *at, int store, cons
     return TN_OK;
 }
 
-static tn_status add_searched(const lister *state, const place *at, tn_place_entry *entry) {
+static tn_status add_searched(const lister *state, const place *spot, tn_place_entry *entry) {
     const tn_place_least *least;
-    tn_build_set bound = at->set;
+    tn_build_set bound = spot->set;
     bound.build.layouts = TN_LAID_BOUND;
     TN_TRY(
         tn_recall_least_memories(state->workload, state->plan, &bound, &state->routed, &least, state->error));
-    *entry = (tn_place_entry){at->number, least->bram18,       least->uram, least->lut + state->lanes_lut,
-                              0,          least->capacity_bits};
+    *entry = (tn_place_entry){
+        spot->number, least->bram18, least->uram, least->lut + state->lanes_lut, 0, least->capacity_bits};
     return TN_OK;
 }
 
@@ -96,12 +97,12 @@ static uint64_t recall_ports(const lister *state, const tn_port_source *port) {
     return kept->lut;
 }
 
-static tn_status add_as_built(const lister *state, const place *at, tn_place_entry *entry) {
+static tn_status add_as_built(const lister *state, const place *spot, tn_place_entry *entry) {
     tn_port_source port[TN_SIDES] = {{0}};
-    *entry = (tn_place_entry){.number = at->number};
+    *entry = (tn_place_entry){.number = spot->number};
     for (int store = 0; store < TN_STORES; store++) {
         const part *own;
-        TN_TRY(find_part(state, at, store, &own));
+        TN_TRY(find_part(state, spot, store, &own));
         entry->bram18 += own->amounts.bram18;
         entry->uram += own->amounts.uram;
         entry->lut += own->amounts.lut;
@@ -113,10 +114,11 @@ static tn_status add_as_built(const lister *state, const place *at, tn_place_ent
     return TN_OK;
 }
 
-static tn_status add_entry(const lister *state, const place *at) {
+static tn_status add_entry(const lister *state, const place *spot) {
     tn_place_list *list = state->list;
     tn_place_entry entry;
-    TN_TRY((at->set.build.placement == TN_PLACE_SEARCHED ? add_searched : add_as_built)(state, at, &entry));
+    TN_TRY(
+        (spot->set.build.placement == TN_PLACE_SEARCHED ? add_searched : add_as_built)(state, spot, &entry));
     TN_TRY(TN_GROW(&list->entry, &list->capacity, list->count + 1, state->error));
     list->entry[list->count++] = entry;
     return TN_OK;
@@ -127,21 +129,21 @@ static bool is_open(const tn_build_set *set, uint32_t axis) {
 }
 
 /* The places of the set, whose keys up to the axis are fixed. */
-static tn_status list_places(const lister *state, const place *at, uint32_t axis) {
-    while (axis < at->set.axes && !is_open(&at->set, axis)) axis++;
-    if (axis == at->set.axes) {
-        if (at->idle && !state->every && at->set.build.placement == TN_PLACE_SEARCHED) return TN_OK;
-        return add_entry(state, at);
+static tn_status list_places(const lister *state, const place *spot, uint32_t axis) {
+    while (axis < spot->set.axes && !is_open(&spot->set, axis)) axis++;
+    if (axis == spot->set.axes) {
+        if (spot->idle && !state->every && spot->set.build.placement == TN_PLACE_SEARCHED) return TN_OK;
+        return add_entry(state, spot);
     }
-    const tn_build_axis *free = &at->set.axis[axis];
+    const tn_build_axis *free = &spot->set.axis[axis];
     for (size_t v = 0; v < free->count; v++) {
-        place next = *at;
-        next.set = tn_build_set_fixed(&at->set, axis, v);
-        next.number = at->number * free->count + v;
+        place next = *spot;
+        next.set = tn_build_set_fixed(&spot->set, axis, v);
+        next.number = spot->number * free->count + v;
         for (int store = 0; store < TN_STORES; store++)
             if (bears_on_store(free->key, store))
-                next.of_store[store] = at->of_store[store] * free->count + v;
-        next.idle = at->idle || (v > 0 && is_idle(free->key));
+                next.of_store[store] = spot->of_store[store] * free->count + v;
+        next.idle = spot->idle || (v > 0 && is_idle(free->key));
         TN_TRY(list_places(state, &next, axis + 1));
     }
     return TN_OK;

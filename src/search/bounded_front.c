@@ -142,11 +142,7 @@ static void certify(const tn_reach *reaching, tn_decomposed *found) {
                                            : tn_worse_by(space, k, reaching->member[member].value[k],
                                                          reaching->bounds.value[k][i]));
         }
-    found->exact = true;
-    for (size_t k = 0; k < space->objectives; k++) {
-        if (found->factor[k] > 1 && isfinite(found->factor[k])) found->factor[k] *= 1 + 1e-9; /* rounding */
-        found->exact &= found->factor[k] == 1;
-    }
+    tn_certify_factors(space->objectives, 1, found->factor, &found->exact);
 }
 
 static tn_status take_members(tn_reach *reaching, tn_decomposed *found, tn_error *error) {

@@ -15,6 +15,15 @@ static double greatest_ratio(const tn_space *space, const tn_point *member, cons
     return most;
 }
 
+void tn_certify_factors(size_t objectives, double slack, double *factor, bool *exact) {
+    *exact = true;
+    for (size_t k = 0; k < objectives; k++) {
+        factor[k] *= slack;
+        if (factor[k] > 1 && isfinite(factor[k])) factor[k] *= 1 + 1e-9; /* rounding */
+        *exact &= factor[k] == 1;
+    }
+}
+
 void tn_certify(const tn_space *space, const tn_sums *bounds, double slack, const tn_point *member,
                 size_t members, const uint32_t *own, double *factor, bool *exact) {
     for (size_t k = 0; k < space->objectives; k++) factor[k] = 1;
@@ -37,10 +46,5 @@ void tn_certify(const tn_space *space, const tn_sums *bounds, double slack, cons
                 fmax(factor[k],
                      best < members ? tn_worse_by(space, k, member[best].value[k], bound[k]) : INFINITY);
     }
-    *exact = true;
-    for (size_t k = 0; k < space->objectives; k++) {
-        factor[k] *= slack;
-        if (factor[k] > 1 && isfinite(factor[k])) factor[k] *= 1 + 1e-9; /* rounding */
-        *exact &= factor[k] == 1;
-    }
+    tn_certify_factors(space->objectives, slack, factor, exact);
 }
