@@ -90,10 +90,10 @@ static tn_status bound_work(tn_workload *workload, tn_plan *plan, const tn_build
 
 /* ---- memories ---- */
 
-/* What kernels take of the LUTs, and the build that routing to them is counted for. */
+/* What kernels take, and the build that routing to them is counted for. */
 typedef struct {
     const tn_build *build;
-    uint64_t lut;
+    tn_resources used;
 } kernels_price;
 
 /* The least at several places, of those that leave the kernels their LUTs. */
@@ -103,7 +103,7 @@ static tn_status bound_places(tn_workload *workload, tn_plan *plan, const tn_bui
     TN_TRY(tn_recall_least_memories(workload, plan, set, kernels->build, &least, error));
     uint64_t lanes = 0;
     if (plan->map.memories) TN_TRY(tn_recall_lanes_lut(workload, kernels->build, &lanes, error));
-    const uint64_t taken = tn_least(kernels->lut + lanes, workload->within.lut),
+    const uint64_t taken = tn_least(kernels->used.lut + lanes, workload->within.lut),
                    lut = workload->within.lut - taken, capacity_bits = tn_place_least_capacity(least, lut);
     const bool fits = capacity_bits != UINT64_MAX;
     *memories =
@@ -183,8 +183,9 @@ static tn_status bound_alike(tn_workload *workload, const tn_build_set *set, tn_
     TN_TRY(bound_work(workload, plan, set, of_vectors, &work, has, error));
     if (!*has) return TN_OK;
     memories_set.build.layouts = TN_LAID_BOUND;
-    const kernels_price kernels = {&least, tn_workload_kernels(workload, &least, &work).lut};
-    if (memories_too) TN_TRY(bound_memories(workload, plan, &memories_set, &kernels, &memories, error));
+    const kernels_price kernels = {&least, tn_workload_kernels(workload, &least, &work)};
+    const bool fits = tn_resources_misfits(&kernels.used, &workload->within) == 0; /* else no memories help */
+    if (memories_too && (fits || set->free == 0)) TN_TRY(bound_memories(workload, plan, &memories_set, &kernels, &memories, error));
     tn_price_sum(workload, plan, &least, &work, &memories, price, NULL);
     return TN_OK;
 }

@@ -162,12 +162,6 @@ static void sum_activity(const tn_workload *workload, const tn_plan *plan, const
     activity->off_chip_rest_W = external->rest_W;
 }
 
-static uint32_t misfits_of(const tn_resources *used, const tn_resources *has) {
-    return (uint32_t)(used->lut > has->lut) << TN_LUT | (uint32_t)(used->ff > has->ff) << TN_FF |
-           (uint32_t)(used->dsp > has->dsp) << TN_DSP | (uint32_t)(used->bram18 > has->bram18) << TN_BRAM18 |
-           (uint32_t)(used->uram > has->uram) << TN_URAM;
-}
-
 void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
                   const tn_work_price *work, const tn_memory_price *memories, tn_price *price,
                   tn_activity *activity) {
@@ -198,5 +192,5 @@ void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_bui
     price->static_joules_per_step = joules[TN_ENERGY_STATIC];
     for (int part = 0; part < TN_ENERGY_PARTS; part++) price->joules_per_step += joules[part];
     if (price->seconds_per_step > 0) price->watts = price->joules_per_step / price->seconds_per_step;
-    price->misfits = misfits_of(&price->used, &has);
+    price->misfits = tn_resources_misfits(&price->used, &has);
 }

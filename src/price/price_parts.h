@@ -30,4 +30,11 @@ void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_bui
                   const tn_work_price *work, const tn_memory_price *memories, tn_price *price,
                   tn_activity *activity);
 
+/* A bit of each resource of which more is used than there is. */
+static inline uint32_t tn_resources_misfits(const tn_resources *used, const tn_resources *has) {
+    return (uint32_t)(used->lut > has->lut) << TN_LUT | (uint32_t)(used->ff > has->ff) << TN_FF |
+           (uint32_t)(used->dsp > has->dsp) << TN_DSP | (uint32_t)(used->bram18 > has->bram18) << TN_BRAM18 |
+           (uint32_t)(used->uram > has->uram) << TN_URAM;
+}
+
 #endif

@@ -364,9 +364,10 @@ static tn_status price_least(tn_workload *workload, tn_plan *plan, const tn_plac
                              tn_place_least *least, tn_error *error) {
     const uint64_t descriptors = workload->descriptor_bram18,
                    bits = descriptors * TN_MEMORY_CAPACITY_BRAM18_BITS;
-    tn_placement_budget within = workload->within;
+    const tn_resources *all = &workload->within;
+    const tn_placement_budget within = {all->bram18 - tn_least(descriptors, all->bram18), all->uram,
+                                        all->lut};
     tn_place_step *step;
-    within.bram18 -= tn_least(descriptors, within.bram18);
     TN_TRY(tn_place_table_least(plan->place_table, plan->laid->memory, options, &within, least, error));
     if (descriptors == 0) return TN_OK;
     least->bram18 += descriptors;

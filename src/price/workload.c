@@ -285,7 +285,7 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
     *made = (tn_workload){.step = step,
                           .device = device,
                           .arena = arena,
-                          .within = {UINT64_MAX, UINT64_MAX, UINT64_MAX},
+                          .within = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX},
                           .bounded = tn_build_mask_bounded()};
     made->built[TN_FUSION_NONE] = made;
     made->word_bits = 8 * step->element_bytes;

@@ -99,7 +99,7 @@ struct tn_workload {
     uint32_t vectors, vector_reads; /* kinds used; the most arrays that one of them reads */
     uint64_t descriptor_bram18;     /* of the memory of the step's descriptors */
     tn_resources program;           /* of generated hardware, whose descriptors are logic */
-    tn_placement_budget within;     /* bounds of sets are of designs that take no more (price/bound.h) */
+    tn_resources within;            /* bounds of sets are of designs that take no more (price/bound.h) */
     tn_build_mask bounded;          /* keys that prices with bounds have one choice of */
     tn_write_back_need write_back;  /* that products of fused operations ask for, */
     uint32_t writing_back;          /* and bit i: some are of the i-th arithmetic */

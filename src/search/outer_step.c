@@ -329,8 +329,7 @@ static tn_status build_step(tn_evaluator *evaluator, tn_error *error) {
     TN_TRY(tn_workload_prepare(&evaluator->step, evaluator->space->device, &evaluator->step_arena,
                                &evaluator->workload, error));
     evaluator->workload->laid_programs = &evaluator->laid;
-    evaluator->workload->within = (tn_placement_budget){
-        evaluator->space->budget.bram18, evaluator->space->budget.uram, evaluator->space->budget.lut};
+    evaluator->workload->within = evaluator->space->budget;
     return TN_OK;
 }
 
