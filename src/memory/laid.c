@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/digest.h"
+#include "memory/laying_out.h"
 
 #include <string.h>
 
@@ -40,29 +41,6 @@ struct tn_laid_map {
     tn_laid **list; /* [LISTS], by hash */
     bound_rows bound;
 };
-
-typedef struct {
-    tn_laid_step *laid_step;
-    const tn_step *step;
-    const tn_laid_arrays *arrays;
-    const tn_map *map;
-    const tn_laid_kinds *kinds;
-    const tn_build *build;
-    tn_arena *arena;
-    tn_error *error;
-    tn_laid *laid;
-    const uint8_t *row_log; /* [memories] */
-    uint32_t widest_log;    /* of the terms or columns that the kernel takes, whichever are more */
-} layer_out;
-
-/* The banking that a split of the build asks for. */
-static tn_banking banking_of(uint32_t split) {
-    static const tn_banking banking[] = {[TN_SPLIT_PARTITION] = TN_BANKING_SKEW,
-                                         [TN_SPLIT_RESHAPE] = TN_BANKING_WORD,
-                                         [TN_SPLIT_BANKS] = TN_BANKING_ROWS,
-                                         [TN_SPLIT_AUTO] = TN_BANKING_AUTO};
-    return banking[split];
-}
 
 /* ---- rows of memories ---- */
 
@@ -140,17 +118,13 @@ static uint64_t banks_of(uint32_t split, uint32_t row_log) {
     return 1;
 }
 
-static tn_kernel_edges kernel_edges(const tn_build *build) {
-    return (tn_kernel_edges){build->rows, build->columns, build->reduction,
-                             build->array == TN_ARRAY_SYSTOLIC};
-}
-
 /* ---- demands ---- */
 
 /* After how many words of 2^features columns a row of banks is turned once more: where the first axis begins, in some
  * folding, that goes beyond all banks, so that its values lie in different ones; else all banks. What the host writes, and what
  * updates take beside it, is not turned. */
-static uint8_t turn_of_matrix(const layer_out *layout, uint32_t array, uint32_t row_log, uint32_t features) {
+static uint8_t turn_of_matrix(const tn_layer_out *layout, uint32_t array, uint32_t row_log,
+                              uint32_t features) {
     const uint32_t word = (uint32_t)tn_least(features, row_log / 2), box = layout->arrays->feature_log[array];
     const tn_build *build = layout->build;
     const uint64_t edges = (build->rows & (build->rows - 1)) | (build->columns & (build->columns - 1)) |
@@ -167,7 +141,7 @@ static uint8_t turn_of_matrix(const layer_out *layout, uint32_t array, uint32_t 
 
 /* Words of rows x columns: as many columns as the kernel takes terms or columns, as far as they lie together in every
  * folding, and as many rows as fill the memory's row; more columns where the matrix has no more rows. */
-static tn_layout_demand demand_of_matrix(const layer_out *layout, uint32_t array, uint32_t row_log) {
+static tn_layout_demand demand_of_matrix(const tn_layer_out *layout, uint32_t array, uint32_t row_log) {
     uint32_t rows = layout->arrays->rows_log[array], features = layout->widest_log;
     if (rows < row_log && features < row_log - rows) features = row_log - rows;
     if (features > layout->arrays->feature_log[array]) features = layout->arrays->feature_log[array];
@@ -181,7 +155,7 @@ static tn_layout_demand demand_of_matrix(const layer_out *layout, uint32_t array
                               .turn_log = turn_of_matrix(layout, array, row_log, features)};
 }
 
-static tn_layout_demand demand_of(const layer_out *layout, uint32_t layer, uint32_t tensor) {
+static tn_layout_demand demand_of(const tn_layer_out *layout, uint32_t layer, uint32_t tensor) {
     const tn_program *program = layout->arrays->program[layer];
     uint32_t array = layout->arrays->of_tensor[layer][tensor],
              memory = array == NONE ? NONE : layout->map->memory_of[array];
@@ -197,8 +171,8 @@ static tn_layout_demand demand_of(const layer_out *layout, uint32_t layer, uint3
 }
 
 /* Matrices lie in the same words for every operation, and those of a kind alike; the depth follows. */
-static void lay_matrices(layer_out *layout) {
-    const tn_bank_kind kind = tn_banking_kind(banking_of(layout->build->split));
+static void lay_matrices(tn_layer_out *layout) {
+    const tn_bank_kind kind = tn_banking_kind(tn_split_banking(layout->build->split));
     const tn_laid_kinds *kinds = layout->kinds;
     for (uint32_t k = 0; k < kinds->arrays; k++) {
         const uint32_t a = kinds->array[k], memory = layout->map->memory_of[a];
@@ -223,23 +197,23 @@ static void lay_matrices(layer_out *layout) {
 /* ---- layers ---- */
 
 /* Layouts of a layer under its demands; for a bound, under which cycles are found later, the demands alone. */
-static tn_status lay_layer(layer_out *layout, uint32_t layer) {
+static tn_status lay_layer(tn_layer_out *layout, uint32_t layer) {
     const tn_build *build = layout->build;
     const tn_program *program = layout->arrays->program[layer];
-    const tn_kernel_edges edges = kernel_edges(build);
+    const tn_kernel_edges edges = tn_build_edges(build);
     tn_laid_layers *layers = &layout->laid_step->programs->layers;
     tn_layout_demand *demand;
     if (!program) return TN_OK;
     TN_TRY(TN_NEW(layers->arena, program->tensors, &demand, layout->error));
     for (uint32_t t = 0; t < program->tensors; t++) demand[t] = demand_of(layout, layer, t);
     tn_laid_layer **laid_layer = &layout->laid->known[layer];
-    TN_TRY(tn_laid_layer_find(layers, program, &edges, banking_of(build->split), demand, laid_layer,
+    TN_TRY(tn_laid_layer_find(layers, program, &edges, tn_split_banking(build->split), demand, laid_layer,
                               layout->error));
     if (layout->laid->closely) return TN_OK;
     return tn_laid_layer_search(layers, *laid_layer, &layout->laid->layer[layer], layout->error);
 }
 
-static tn_status lay_layers(layer_out *layout) {
+static tn_status lay_layers(tn_layer_out *layout) {
     const tn_step *step = layout->step;
     TN_TRY(TN_NEW(layout->arena, step->arrays, &layout->laid->words, layout->error));
     TN_TRY(TN_NEW(layout->arena, step->layers, &layout->laid->known, layout->error));
@@ -251,131 +225,6 @@ static tn_status lay_layers(layer_out *layout) {
         layout->laid->layer[l] = layout->laid->layer[like];
     }
     return TN_OK;
-}
-
-/* ---- layers alone ---- */
-
-/* By its row and its heads, and the folding of a layer's tensor that it is (NULL: of none). */
-static uint32_t most_features(const layer_out *layout, uint32_t array, const tn_program *program,
-                              const tn_indices *indices) {
-    const uint32_t row = tn_widest_row_log(layout->build),
-                   rows = (uint32_t)tn_least(layout->arrays->rows_log[array], row);
-    uint32_t most = layout->arrays->feature_most[array];
-    uint64_t size[TN_FACTORS_MOST];
-    if (indices && indices->count - 1 > TN_FACTORS_MOST) return 0;
-    if (indices && indices->count > 2) {
-        for (uint32_t k = 1; k < indices->count; k++) size[k - 1] = program->index_size[indices->index[k]];
-        while (most > 0 && !tn_layout_is_box(size, indices->count - 1, most)) most--;
-    }
-    most = (uint32_t)tn_least(most, tn_greatest(layout->widest_log, row - rows));
-    return (uint32_t)tn_least(most, row);
-}
-
-static bool is_matrix(const layer_out *layout, uint32_t array) {
-    return array != NONE && layout->map->memory_of[array] != NONE && layout->arrays->columns[array] > 0 &&
-           tn_banking_kind(banking_of(layout->build->split)) == TN_BANKS_ONE_WORD;
-}
-
-static bool is_read(tn_role role) {
-    return role == TN_ROLE_X || role == TN_ROLE_DX;
-}
-
-/* Whether no product brings two tensors together that are read, or written: ways try those of each together. */
-static bool are_apart(const layer_out *layout, uint32_t layer) {
-    const tn_program *program = layout->arrays->program[layer];
-    for (uint32_t i = 0; i < program->steps; i++) {
-        const uint32_t tensor[] = {program->step[i].a, program->step[i].b, program->step[i].out};
-        uint32_t outer[2] = {0, 0};
-        for (int k = 0; k < 3; k++)
-            if (is_matrix(layout, layout->arrays->of_tensor[layer][tensor[k]]))
-                outer[is_read(program->tensor[tensor[k]].role)]++;
-        if (outer[0] > 1 || outer[1] > 1) return false;
-    }
-    return true;
-}
-
-/* The layer with words of so many features of what it writes [0] and reads [1], or as many as there can be. */
-static tn_status find_way(layer_out *layout, uint32_t layer, const uint32_t features[2], bool shares,
-                          tn_laid_layer **way) {
-    const tn_build *build = layout->build;
-    const tn_program *program = layout->arrays->program[layer];
-    const bool looked_up = program != layout->step->layer[layer].program;
-    const tn_kernel_edges edges = kernel_edges(build);
-    const uint32_t row = tn_widest_row_log(build);
-    tn_layout_demand *demand;
-    TN_TRY(TN_NEW(layout->laid_step->programs->layers.arena, program->tensors, &demand, layout->error));
-    for (uint32_t t = 0; t < program->tensors; t++) {
-        demand[t] = (tn_layout_demand){.is_updated = true, .is_looked_up = looked_up};
-        if (!shares || !is_matrix(layout, layout->arrays->of_tensor[layer][t]) ||
-            program->tensor[t].indices.count == 0)
-            continue;
-        uint32_t f = (uint32_t)tn_least(features[is_read(program->tensor[t].role)],
-                                        layout->laid->most_features[layer][t]);
-        demand[t].has_row = demand[t].is_shared = true;
-        demand[t].feature_log = (uint8_t)f;
-        demand[t].token_log = (uint8_t)(looked_up ? 0 : row - f);
-        demand[t].row_log = (uint8_t)(looked_up ? f : row);
-    }
-    return tn_laid_layer_find(&layout->laid_step->programs->layers, program, &edges, banking_of(build->split),
-                              demand, way, layout->error);
-}
-
-static tn_status lay_layer_alone(layer_out *layout, uint32_t layer) {
-    const tn_program *program = layout->arrays->program[layer];
-    tn_laid *laid = layout->laid;
-    uint32_t most[2] = {0, 0}, features[2];
-    if (!program) return TN_OK;
-    TN_TRY(TN_NEW(layout->arena, program->tensors, &laid->most_features[layer], layout->error));
-    for (uint32_t t = 0; t < program->tensors; t++) {
-        uint32_t array = layout->arrays->of_tensor[layer][t], *side = &most[is_read(program->tensor[t].role)];
-        if (!is_matrix(layout, array)) continue;
-        laid->most_features[layer][t] =
-            (uint8_t)most_features(layout, array, program, &program->tensor[t].indices);
-        *side = (uint32_t)tn_greatest(*side, laid->most_features[layer][t]);
-    }
-    const bool shares = are_apart(layout, layer);
-    if (!shares) most[0] = most[1] = 0;
-    TN_TRY(tn_arena_alloc(layout->arena, (size_t)(most[0] + 1) * (most[1] + 1), sizeof **laid->way,
-                          &laid->way[layer], layout->error));
-    for (features[0] = 0; features[0] <= most[0]; features[0]++)
-        for (features[1] = 0; features[1] <= most[1]; features[1]++)
-            TN_TRY(find_way(layout, layer, features, shares, &laid->way[layer][laid->ways[layer]++]));
-    return TN_OK;
-}
-
-static tn_status lay_alone(layer_out *layout) {
-    const tn_step *step = layout->step;
-    tn_laid *laid = layout->laid;
-    laid->closely = laid->alone = true;
-    TN_TRY(TN_NEW(layout->arena, layout->map->memories, &laid->memory, layout->error));
-    TN_TRY(TN_NEW(layout->arena, step->layers, &laid->layer, layout->error));
-    TN_TRY(TN_NEW(layout->arena, step->arrays, &laid->depth, layout->error));
-    TN_TRY(TN_NEW(layout->arena, step->arrays, &laid->row, layout->error));
-    TN_TRY(TN_NEW(layout->arena, step->arrays, &laid->words, layout->error));
-    TN_TRY(TN_NEW(layout->arena, step->layers, &laid->way, layout->error));
-    TN_TRY(TN_NEW(layout->arena, step->layers, &laid->ways, layout->error));
-    TN_TRY(TN_NEW(layout->arena, step->layers, &laid->most_features, layout->error));
-    for (uint32_t m = 0; m < layout->map->memories; m++) laid->memory[m].elements = 1;
-    for (uint32_t a = 0; a < step->arrays; a++) {
-        if (!is_matrix(layout, a)) continue;
-        uint32_t features = most_features(layout, a, NULL, NULL);
-        laid->words[a] =
-            (tn_laid_words){.is_matrix = true,
-                            .shared = {.feature_log = (uint8_t)features,
-                                       .token_log = (uint8_t)(tn_widest_row_log(layout->build) - features)}};
-    }
-    for (uint32_t l = 0; l < step->layers; l++) TN_TRY(lay_layer_alone(layout, l));
-    return TN_OK;
-}
-
-uint32_t tn_laid_most_features(const tn_laid_step *laid_step, const tn_laid *laid, uint32_t layer,
-                               uint32_t array) {
-    const tn_program *program = laid_step->arrays->program[layer];
-    uint32_t most = laid->words[array].shared.feature_log;
-    for (uint32_t t = 0; program && t < program->tensors; t++)
-        if (laid_step->arrays->of_tensor[layer][t] == array)
-            most = (uint32_t)tn_least(most, laid->most_features[layer][t]);
-    return most;
 }
 
 tn_status tn_laid_product_cycles(const tn_laid_step *laid_step, const tn_laid *laid, uint32_t layer,
@@ -431,7 +280,7 @@ uint64_t tn_laid_tensor_rows(const tn_laid *laid, uint32_t layer, uint32_t tenso
 }
 
 /* Rows of a layer's tensors that are no matrices, noted for the first array of the tensor's kind. */
-static tn_status find_layer_depths(layer_out *layout, uint32_t layer) {
+static tn_status find_layer_depths(tn_layer_out *layout, uint32_t layer) {
     const tn_program *program = layout->arrays->program[layer];
     const tn_laid_kinds *kinds = layout->kinds;
     tn_laid *laid = layout->laid;
@@ -457,7 +306,7 @@ static tn_status find_layer_depths(layer_out *layout, uint32_t layer) {
     return TN_OK;
 }
 
-static tn_status find_least_depths(layer_out *layout) {
+static tn_status find_least_depths(tn_layer_out *layout) {
     const tn_laid_kinds *kinds = layout->kinds;
     tn_laid *laid = layout->laid;
     for (uint32_t k = 0; k < kinds->layers; k++) TN_TRY(find_layer_depths(layout, kinds->layer[k]));
@@ -471,13 +320,13 @@ static tn_status find_least_depths(layer_out *layout) {
     return TN_OK;
 }
 
-static uint64_t row_of(const layer_out *layout, uint32_t array) {
+static uint64_t row_of(const tn_layer_out *layout, uint32_t array) {
     uint32_t memory = layout->map->memory_of[array];
     return memory == NONE ? 1 : UINT64_C(1) << layout->row_log[memory];
 }
 
 /* An optimizer's state lies as its parameter, once for each of its words. */
-static void follow_parameters(layer_out *layout) {
+static void follow_parameters(tn_layer_out *layout) {
     const tn_step *step = layout->step;
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *operation = &step->operation[i];
@@ -491,7 +340,7 @@ static void follow_parameters(layer_out *layout) {
     }
 }
 
-static void find_depths(layer_out *layout) {
+static void find_depths(tn_layer_out *layout) {
     const tn_step *step = layout->step;
     for (uint32_t l = 0; l < step->layers; l++) {
         const tn_layouts *layouts = layout->laid->layer[l];
@@ -512,7 +361,7 @@ static void find_depths(layer_out *layout) {
 }
 
 /* Parts lie as the wholes do, as far as they go. */
-static tn_status find_part_depths(layer_out *state) {
+static tn_status find_part_depths(tn_layer_out *state) {
     for (uint32_t a = 0; a < state->step->arrays; a++) {
         const tn_laid_part *part = &state->arrays->part[a];
         tn_tensor_layout layout;
@@ -529,7 +378,7 @@ static tn_status find_part_depths(layer_out *state) {
 }
 
 /* Slots of a memory lie one behind the other, each as deep as the deepest of its arrays. */
-static tn_status sum_depths(layer_out *layout) {
+static tn_status sum_depths(tn_layer_out *layout) {
     const tn_map *map = layout->map;
     uint64_t *slot;
     uint32_t *slot_memory;
@@ -554,7 +403,7 @@ static tn_status sum_depths(layer_out *layout) {
 }
 
 /* As deep as the elements need. */
-static void unpadded_depth(const layer_out *layout, uint32_t m) {
+static void unpadded_depth(const tn_layer_out *layout, uint32_t m) {
     const tn_mapped *memory = &layout->map->memory[m];
     tn_row *row = &layout->laid->memory[m];
     row->depth = 0;
@@ -563,7 +412,7 @@ static void unpadded_depth(const layer_out *layout, uint32_t m) {
 }
 
 /* Rows of all memories, empty. */
-static tn_status begin_laid(layer_out *layout) {
+static tn_status begin_laid(tn_layer_out *layout) {
     const tn_step *step = layout->step;
     tn_laid *laid = layout->laid;
     TN_TRY(TN_NEW(layout->arena, layout->map->memories, &laid->memory, layout->error));
@@ -575,7 +424,7 @@ static tn_status begin_laid(layer_out *layout) {
     return TN_OK;
 }
 
-static tn_status fill_memories(layer_out *layout) {
+static tn_status fill_memories(tn_layer_out *layout) {
     for (uint32_t m = 0; m < layout->map->memories; m++) {
         tn_row *row = &layout->laid->memory[m];
         row->banks = tn_greatest(row->banks, banks_of(layout->build->split, layout->row_log[m]));
@@ -588,7 +437,7 @@ static tn_status fill_memories(layer_out *layout) {
     return sum_depths(layout);
 }
 
-static tn_status lay_all(layer_out *layout) {
+static tn_status lay_all(tn_layer_out *layout) {
     TN_TRY(begin_laid(layout));
     TN_TRY(lay_layers(layout));
     find_depths(layout);
@@ -598,8 +447,8 @@ static tn_status lay_all(layer_out *layout) {
 
 /* ---- bounds ---- */
 
-static tn_status find_bound_rows(const layer_out *layout, uint32_t log, tn_row **rows) {
-    layer_out alike = *layout;
+static tn_status find_bound_rows(const tn_layer_out *layout, uint32_t log, tn_row **rows) {
+    tn_layer_out alike = *layout;
     tn_laid laid = {0};
     uint8_t *row_log;
     TN_TRY(TN_NEW(layout->arena, layout->map->memories, &row_log, layout->error));
@@ -614,7 +463,7 @@ static tn_status find_bound_rows(const layer_out *layout, uint32_t log, tn_row *
 }
 
 /* The bound's rows for the build at hand, in the place of those of the build before. */
-static tn_status lay_bound(layer_out *layout, bound_rows *bound, const tn_laid_key *key) {
+static tn_status lay_bound(tn_layer_out *layout, bound_rows *bound, const tn_laid_key *key) {
     tn_laid *laid = &bound->laid;
     uint32_t memories = layout->map->memories;
     if (!laid->memory) TN_TRY(TN_NEW(layout->arena, memories, &laid->memory, layout->error));
@@ -633,7 +482,7 @@ static tn_status lay_bound(layer_out *layout, bound_rows *bound, const tn_laid_k
 }
 
 /* What operations take by the closer bound: memories are those of the other. */
-static tn_status lay_closely(layer_out *layout) {
+static tn_status lay_closely(tn_layer_out *layout) {
     layout->laid->closely = true;
     TN_TRY(begin_laid(layout));
     TN_TRY(TN_NEW(layout->arena, layout->step->layers, &layout->laid->least, layout->error));
@@ -686,11 +535,11 @@ static tn_laid **list_of(const tn_laid_map *laid_map, const tn_laid_key *key) {
     return &laid_map->list[tn_hash_place(tn_hash_counts(count, 8), LISTS)];
 }
 
-static tn_status lay_anew(layer_out *layout, const tn_laid_key *key, tn_laid **list) {
+static tn_status lay_anew(tn_layer_out *layout, const tn_laid_key *key, tn_laid **list) {
     TN_TRY(TN_NEW(layout->arena, 1, &layout->laid, layout->error));
     layout->laid->key = *key;
     TN_TRY((key->laying == TN_LAID_CLOSELY ? lay_closely
-            : key->laying == TN_LAID_ALONE ? lay_alone
+            : key->laying == TN_LAID_ALONE ? tn_lay_alone
                                            : lay_all)(layout));
     layout->laid->next = *list;
     *list = layout->laid;
@@ -708,15 +557,15 @@ tn_status tn_laid_find(tn_laid_map *laid_map, const tn_build *build, const tn_la
     const row_set *rows;
     const tn_laid_key key = {build->rows,  build->columns, build->reduction, build->vector,
                              build->split, build->layouts, build->skew,      build->array};
-    layer_out out = {.laid_step = laid_map->step,
-                     .step = laid_map->step->step,
-                     .arrays = laid_map->step->arrays,
-                     .map = laid_map->map,
-                     .kinds = &laid_map->kinds,
-                     .build = build,
-                     .arena = laid_map->arena,
-                     .error = error,
-                     .widest_log = tn_log_above(tn_greatest(build->reduction, build->columns))};
+    tn_layer_out out = {.laid_step = laid_map->step,
+                        .step = laid_map->step->step,
+                        .arrays = laid_map->step->arrays,
+                        .map = laid_map->map,
+                        .kinds = &laid_map->kinds,
+                        .build = build,
+                        .arena = laid_map->arena,
+                        .error = error,
+                        .widest_log = tn_log_above(tn_greatest(build->reduction, build->columns))};
     TN_TRY(find_rows(laid_map, build, &rows, error));
     out.row_log = rows->log;
     if (build->layouts == TN_LAID_BOUND) {
