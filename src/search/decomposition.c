@@ -434,6 +434,8 @@ static tn_status keep_members(tn_decomposing *state, double slack, tn_decomposed
         for (size_t i = 0; i < state->chosen.count; i++) /* those that are feasible, one behind the other */
             if (own[i] != UINT32_MAX) point[all++] = point[i];
         tn_certify(space, &state->chosen, slack, point, feasible, own, found->factor, &found->exact);
+        found->least_ids = found->exact && !space->choices.is_vast &&
+                           tn_bounds_are_prices(&state->chosen, point, own, space->objectives);
         tn_archive_points(&archive, member);
         found->count = archive.count;
         status = TN_ALLOC(found->count * space->choices.count, &found->digit, error);

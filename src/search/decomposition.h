@@ -32,6 +32,7 @@ typedef struct tn_decomposed {
     tn_evaluation *evaluation;
     double factor[TN_OBJECTIVES_MOST];
     bool exact;               /* every factor is 1 */
+    bool least_ids;           /* it is exact, and of equal designs that of the least id stands for them */
     uint64_t evaluated;       /* designs priced in full */
     uint64_t builds, skipped; /* with their model keys; of them, those that can't enter the front */
     double seconds;

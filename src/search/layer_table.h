@@ -54,6 +54,7 @@ typedef enum tn_layer_cost {
     TN_COST_DYNAMIC_JOULES,
     TN_COST_WATTS,
     TN_COST_LEARNED, /* accuracy or perplexity (search/learned_bounds.h) */
+    TN_COST_NOTHING, /* 0 of everything: the objective of designs that no objective tells apart */
     TN_COSTS
 } tn_layer_cost;
 
