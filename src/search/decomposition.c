@@ -120,8 +120,11 @@ static tn_status make_tables(tn_decomposing *state, tn_error *error) {
     TN_TRY(TN_NEW(&state->arena, state->keys * builds, &state->task, error));
     for (uint64_t k = 0; k < state->keys && !state->refused; k++) {
         tn_layer_table *table = &state->table[k];
-        TN_TRY(tn_layer_table_make(space, &state->units, state->key_digit[k], inner, builds, state->bounded,
-                                   state->options->threads, &state->arena, table, error));
+        tn_status status =
+            tn_layer_table_make(space, &state->units, state->key_digit[k], inner, builds, state->bounded,
+                                state->front.deadline, state->options->threads, &state->arena, table, error);
+        state->tabled = ((double)k + table->made) / (double)state->keys;
+        if (status != TN_OK) return status;
         state->refused = table->refused;
         if (learns(space) && !table->refused)
             TN_TRY(tn_learned_bounds_find(space, &state->units, state->key_digit[k],
@@ -375,7 +378,7 @@ static void evaluate_some(tn_decomposing *state, size_t *next, tn_status *status
 #pragma omp critical(tenfold_decomposition)
         index = *status == TN_OK ? (*next)++ : SIZE_MAX;
         if (index >= state->chosen.count) break;
-        if (tn_interrupted()) {
+        if (tn_interrupted() || tn_clock_seconds() > state->front.deadline) {
             found = tn_fail(&own, TN_INTERRUPTED, "interrupted");
             break;
         }
@@ -567,21 +570,16 @@ static tn_status pass(tn_decomposing *state, double epsilon, tn_decomposed *foun
     return status;
 }
 
-/* Finer and finer, until what is asked for is reached or the time is over. */
+/* Finer and finer, until what is asked for is reached or the time is over; TN_INTERRUPTED where that is before the first. */
 static tn_status refine(tn_decomposing *state, tn_decomposed *found, tn_error *error) {
     static const double steps[] = {0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0};
-    double wanted = state->options->epsilon, started = tn_clock_seconds();
-    state->front.deadline = started + state->options->seconds;
+    const double wanted = state->options->epsilon;
     bool any = false;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         double epsilon = fmax(steps[i], wanted), before = tn_clock_seconds();
         tn_decomposed next = {0};
         tn_status status = pass(state, epsilon, &next, error);
         if ((status == TN_INTERRUPTED || status == TN_LIMIT) && any) return TN_OK;
-        if (status == TN_INTERRUPTED && !tn_interrupted()) {
-            state->front.deadline = INFINITY; /* the coarsest of all is worth waiting for */
-            return pass(state, steps[0], found, error);
-        }
         if (status != TN_OK) {
             tn_decomposed_free(&next);
             return status;
@@ -612,6 +610,20 @@ static void set_costs(tn_decomposing *state) {
     }
 }
 
+/* In the place of TN_INTERRUPTED, where only the time ended it, and there is no front. */
+static tn_status say_time_is_over(const tn_decomposing *state, tn_error *error) {
+    uint64_t options = 0;
+    for (uint32_t u = 0; u < state->units.count; u++)
+        if (!tn_add(options, state->units.unit[u].options, &options)) options = UINT64_MAX;
+    return tn_fail(
+        error, TN_LIMIT,
+        "the %g s of --time were over with %.3g %% of the tables made, before there was a front: %llu "
+        "options of "
+        "layers under %llu builds; allow more time or fewer values of choices, or leave --time out",
+        state->options->seconds, 100 * state->tabled, (unsigned long long)options,
+        (unsigned long long)(state->keys * state->space->inner_count));
+}
+
 static tn_status run(tn_decomposing *state, tn_decomposed *found, tn_error *error) {
     state->refused = refuses(state->space);
     if (state->refused) return TN_OK;
@@ -620,9 +632,9 @@ static tn_status run(tn_decomposing *state, tn_decomposed *found, tn_error *erro
     if (!state->refused) TN_TRY(list_keys(state, error));
     if (!state->refused) TN_TRY(make_some_tables(state, error));
     if (state->refused) return TN_OK;
+    state->tabled = 1;
     skip_builds(state);
     set_costs(state);
-    state->front.deadline = INFINITY;
     if (state->bounded) return tn_bounded_front(state, found, error);
     return state->options->seconds > 0 ? refine(state, found, error)
                                        : pass(state, state->options->epsilon, found, error);
@@ -632,9 +644,11 @@ tn_status tn_decompose(const tn_space *space, const tn_decompose_options *option
                        tn_error *error) {
     tn_decomposing state = {.space = space, .options = options};
     double started = tn_clock_seconds();
+    state.front.deadline = options->seconds > 0 ? started + options->seconds : INFINITY;
     *found = (tn_decomposed){0};
     tn_sums_begin(&state.chosen, space->objectives);
     tn_status status = run(&state, found, error);
+    if (status == TN_INTERRUPTED && !tn_interrupted()) status = say_time_is_over(&state, error);
     if (status == TN_OK && state.hides)
         state.refused = "nothing that it evaluated fits, and it does not see what that lacks before: LUTs, "
                         "flip-flops, or what a constraint asks";

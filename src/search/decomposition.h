@@ -20,7 +20,8 @@
 
 typedef struct tn_decompose_options {
     double epsilon; /* factors of at most 1 + epsilon are asked for; 0: exact */
-    double seconds; /* over 0: epsilon is made smaller again and again for so long */
+    double
+        seconds; /* over 0: epsilon is made smaller again and again for so long; TN_LIMIT where no front was found in it */
     unsigned threads;
     const tn_progress *progress; /* NULL: none */
 } tn_decompose_options;

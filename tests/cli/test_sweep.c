@@ -25,6 +25,7 @@ static int set_up(void **state) {
     snprintf(path, sizeof path, "%s", test_source("tests/space/data/small.yaml"));
     small = path;
     setenv("SPACE", small, 1);
+    setenv("LAYERS", test_source("tests/space/data/layers.yaml"), 1);
     setenv("TINY", test_source("tests/space/data/tiny.yaml"), 1);
     return 0;
 }
@@ -141,6 +142,15 @@ static void interrupted_sweep_is_exit_130(void **state) {
              "$FOLDER/i/sweep.db -a ! -e $FOLDER/i/possible.csv");
 }
 
+/* A time that ends before there is a front leaves no folder, and one that is there as it is. */
+static void a_time_too_short_is_exit_2(void **state) {
+    (void)state;
+    shell(0, "! $TENFOLD sweep $LAYERS -o $FOLDER/late --time 0.000001 2>$FOLDER/said && "
+             "grep -q 'time were over with 0 % of the tables made' $FOLDER/said && test ! -e $FOLDER/late");
+    shell(2, "$TENFOLD sweep $LAYERS -o $FOLDER/s --resume --time 0.000001 --quiet");
+    shell(0, "cmp $FOLDER/before.csv $FOLDER/s/front.csv");
+}
+
 static void plots_and_recommends(void **state) {
     (void)state;
     json_t *json = test_program_json(0, "plot", test_in_folder("s"), "--json", NULL);
@@ -188,6 +198,7 @@ int main(void) {
         cmocka_unit_test(killed_sweep_goes_on),
         cmocka_unit_test(full_disk_is_exit_3),
         cmocka_unit_test(interrupted_sweep_is_exit_130),
+        cmocka_unit_test(a_time_too_short_is_exit_2),
         cmocka_unit_test(plots_and_recommends),
         cmocka_unit_test(nothing_fits_is_exit_1),
     };

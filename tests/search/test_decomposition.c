@@ -336,6 +336,41 @@ static void what_is_learned_is_bounded(void **state) {
         bounds_cover_all((const char *const[]){table, objectives[i]}, 2);
 }
 
+/* The clock goes on by far more than the time that there is, once something is done. */
+static void end_the_time(void *user, uint64_t done, uint64_t total) {
+    (void)user;
+    (void)done;
+    (void)total;
+    tn_clock_advance(1e6);
+}
+
+/* No front is found in it: that is said, and where it ended. */
+static void a_time_that_is_over_is_told(void **state) {
+    (void)state;
+    static const char *const sets[] = {
+        "set=[]", "set=[build.layouts=ideal, build.buffers=separate, build.off_chip_over_bytes=4096]"};
+    const tn_progress progress = {.report = end_the_time};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        tn_arena arena = {0};
+        tn_space space;
+        tn_decomposed found;
+        tn_error error = {0};
+        assert_int_equal(tn_space_load(test_source("tests/space/data/layers.yaml"), &sets[i], 1, NULL, &arena,
+                                       &space, NULL),
+                         TN_OK);
+        assert_int_equal(
+            tn_decompose(&space, &(tn_decompose_options){.seconds = 1e-9, .threads = 2}, &found, &error),
+            TN_LIMIT);
+        assert_non_null(strstr(error.message, "with 0 % of the tables made"));
+        assert_int_equal(
+            tn_decompose(&space, &(tn_decompose_options){.seconds = 1e5, .threads = 1, .progress = &progress},
+                         &found, &error),
+            TN_LIMIT);
+        assert_non_null(strstr(error.message, "with 100 % of the tables made"));
+        tn_arena_free(&arena);
+    }
+}
+
 static void what_has_no_bound_is_refused(void **state) {
     (void)state;
     const char *set = "objectives=[seconds_per_step, peak_elements]";
@@ -360,6 +395,7 @@ int main(void) {
         cmocka_unit_test(of_equal_designs_the_least_id_stands),
         cmocka_unit_test(what_does_not_split_is_bounded),
         cmocka_unit_test(what_is_learned_is_bounded),
+        cmocka_unit_test(a_time_that_is_over_is_told),
         cmocka_unit_test(what_has_no_bound_is_refused),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
