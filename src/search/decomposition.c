@@ -45,6 +45,8 @@ static const source sources[] = {
     {"off_chip_bytes_per_step", TN_COST_MOVED, false},
     {"accuracy", TN_COST_LEARNED, true},
     {"perplexity", TN_COST_LEARNED, true},
+    {"accuracy_deviation", TN_COST_DEVIATION, true},
+    {"accuracy_interpolated", TN_COST_BASIS, true},
 };
 
 static const source *source_of(const tn_quantity *quantity) {
@@ -58,8 +60,6 @@ static const char *refuses(const tn_space *space) {
     static const char *const unknown[][2] = {
         {"peak_elements", "no bound of the objective peak_elements is known"},
         {"relative_error", "no bound of the objective relative_error is known"},
-        {"accuracy_deviation", "no bound of the objective accuracy_deviation is known"},
-        {"accuracy_interpolated", "no bound of the objective accuracy_interpolated is known"},
         {"rtl", "no bound of the objective rtl is known"}};
     for (size_t i = 0; i < space->objectives; i++) {
         if (source_of(space->objective[i])) continue;
@@ -97,16 +97,16 @@ static tn_status list_keys(tn_decomposing *state, tn_error *error) {
     return TN_OK;
 }
 
-/* Whether an objective or a constraint is of what designs learn. */
-static bool learns(const tn_space *space) {
-    bool is = false;
+/* Whether an objective or a constraint is of a cost that follows from the accuracy table. */
+static bool asks_learned(const tn_space *space, tn_layer_cost cost) {
+    bool does = false;
     for (size_t i = 0; i < space->objectives; i++)
-        is |= source_of(space->objective[i]) && source_of(space->objective[i])->cost == TN_COST_LEARNED;
+        does |= source_of(space->objective[i]) && source_of(space->objective[i])->cost == cost;
     for (size_t i = 0; i < space->constraints; i++) {
         const tn_quantity *quantity = space->constraint[i].quantity;
-        is |= quantity && source_of(quantity) && source_of(quantity)->cost == TN_COST_LEARNED;
+        does |= quantity && source_of(quantity) && source_of(quantity)->cost == cost;
     }
-    return is && space->accuracy_table.rows > 0;
+    return does && space->accuracy_table.rows > 0;
 }
 
 static tn_status make_tables(tn_decomposing *state, tn_error *error) {
@@ -126,9 +126,10 @@ static tn_status make_tables(tn_decomposing *state, tn_error *error) {
         state->tabled = ((double)k + table->made) / (double)state->keys;
         if (status != TN_OK) return status;
         state->refused = table->refused;
-        if (learns(space) && !table->refused)
-            TN_TRY(tn_learned_bounds_find(space, &state->units, state->key_digit[k],
-                                          SETTINGS_MOST / state->keys, &state->arena, table, error));
+        for (int c = TN_LEARNED_FIRST; c < TN_LEARNED_FIRST + TN_LEARNED_COSTS; c++)
+            if (asks_learned(space, (tn_layer_cost)c) && !table->refused)
+                TN_TRY(tn_learned_bounds_find(space, &state->units, state->key_digit[k], (tn_layer_cost)c,
+                                              SETTINGS_MOST / state->keys, &state->arena, table, error));
         for (size_t b = 0; !table->empty && !table->refused && b < builds; b++)
             if (!table->impossible[b])
                 state->task[state->tasks++] = (tn_build_task){.keys = (size_t)k, .build = b, .inner = b};
@@ -254,14 +255,20 @@ void tn_decomposing_digits(const tn_decomposing *state, const tn_build_task *job
     tn_digits_of(&space->choices, space->inner, space->inners, job->inner, digit);
 }
 
-/* As true ones are, with six digits. */
-static void set_learned(const tn_layer_table *table, double learned, tn_evaluation *bound) {
-    static const double rounding = 1e-3;
-    bound->accuracy = bound->perplexity = NAN;
-    if (table->learns_more)
-        bound->accuracy = floor(1e6 * learned + rounding) / 1e6;
-    else
-        bound->perplexity = ceil(1e6 * learned - rounding) / 1e6;
+/* Sums that are six digits but for their rounding, as true ones are; others below what they may be. */
+static double learned_at_least(double sum) {
+    static const double rounding = 1e-3, below = 1e-12;
+    const double digits = round(1e6 * sum);
+    return fabs(1e6 * sum - digits) < rounding ? digits / 1e6 : sum - below * fabs(sum);
+}
+
+static void set_learned(const tn_layer_table *table, const tn_build_front *front, size_t point,
+                        tn_evaluation *bound) {
+    const double learned = front->cost[TN_COST_LEARNED][point];
+    bound->accuracy = table->learns_more ? -learned_at_least(-learned) : NAN;
+    bound->perplexity = table->learns_more ? NAN : learned_at_least(learned);
+    bound->accuracy_deviation = learned_at_least(front->cost[TN_COST_DEVIATION][point]);
+    bound->accuracy_interpolated = learned_at_least(front->cost[TN_COST_BASIS][point]);
 }
 
 tn_evaluation tn_decomposing_bound(const tn_decomposing *state, const tn_build_task *job, size_t point) {
@@ -287,7 +294,7 @@ tn_evaluation tn_decomposing_bound(const tn_decomposing *state, const tn_build_t
         fmin(front->cost[TN_COST_JOULES][point] * below,
              bound.price.static_joules_per_step + front->cost[TN_COST_DYNAMIC_JOULES][point] * below);
     bound.price.watts = front->cost[TN_COST_WATTS][point] * below;
-    set_learned(table, front->cost[TN_COST_LEARNED][point], &bound);
+    set_learned(table, front, point, &bound);
     bound.price.off_chip_bytes = (uint64_t)front->cost[TN_COST_OFF_CHIP][point];
     bound.price.off_chip_bytes_per_step = (uint64_t)front->cost[TN_COST_MOVED][point];
     bound.degrees_of_freedom = (uint64_t)front->cost[TN_COST_DEGREES][point];

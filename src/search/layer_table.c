@@ -602,7 +602,9 @@ double tn_option_cost(const tn_layer_table *table, size_t build, uint32_t unit, 
     case TN_COST_MACS:
         return its->sum[TN_SUM_MACS][option];
     case TN_COST_LEARNED:
-        return its->learned ? its->learned[option] : 0;
+    case TN_COST_DEVIATION:
+    case TN_COST_BASIS:
+        return its->learned[cost - TN_LEARNED_FIRST] ? its->learned[cost - TN_LEARNED_FIRST][option] : 0;
     default:
         return tn_part_cost(&its->part[build][option], cost);
     }
@@ -617,7 +619,9 @@ double tn_rest_cost(const tn_layer_table *table, size_t build, tn_layer_cost cos
     case TN_COST_MACS:
         return table->rest_sum[TN_SUM_MACS];
     case TN_COST_LEARNED:
-        return table->learned_rest;
+    case TN_COST_DEVIATION:
+    case TN_COST_BASIS:
+        return table->learned_rest[cost - TN_LEARNED_FIRST];
     default:
         return tn_part_cost(&table->rest[build], cost);
     }

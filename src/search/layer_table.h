@@ -35,10 +35,15 @@ typedef enum tn_layer_cost {
     TN_COST_STATIC_JOULES,
     TN_COST_DYNAMIC_JOULES,
     TN_COST_WATTS,
-    TN_COST_LEARNED, /* accuracy or perplexity (search/learned_bounds.h) */
-    TN_COST_NOTHING, /* 0 of everything: the objective of designs that no objective tells apart */
+    TN_COST_LEARNED,   /* accuracy or perplexity (search/learned_bounds.h), */
+    TN_COST_DEVIATION, /* with which it is known, */
+    TN_COST_BASIS,     /* and what it rests on: tn_accuracy_basis */
+    TN_COST_NOTHING,   /* 0 of everything: the objective of designs that no objective tells apart */
     TN_COSTS
 } tn_layer_cost;
+
+/* Costs that follow from the accuracy table. */
+enum { TN_LEARNED_FIRST = TN_COST_LEARNED, TN_LEARNED_COSTS = TN_COST_BASIS - TN_COST_LEARNED + 1 };
 
 /* Of a part; 0 for those that follow from no build. */
 double tn_part_cost(const tn_price_part *part, tn_layer_cost cost);
@@ -48,12 +53,12 @@ typedef enum tn_layer_sum { TN_SUM_DEGREES, TN_SUM_PARAMETERS, TN_SUM_MACS, TN_L
 
 typedef struct tn_unit_table {
     uint64_t options;
-    bool *defined;              /* [options]: formats have their flows */
-    double *sum[TN_LAYER_SUMS]; /* [options] */
-    double *learned;            /* [options]; NULL: not asked for */
-    tn_price_part **part;       /* [builds][options] */
-    tn_part_cores **cores;      /* [builds][options]: of bounds */
-    tn_demand *demand;          /* [common][options] */
+    bool *defined;                     /* [options]: formats have their flows */
+    double *sum[TN_LAYER_SUMS];        /* [options] */
+    double *learned[TN_LEARNED_COSTS]; /* [options]; NULL: not asked for */
+    tn_price_part **part;              /* [builds][options] */
+    tn_part_cores **cores;             /* [builds][options]: of bounds */
+    tn_demand *demand;                 /* [common][options] */
 } tn_unit_table;
 
 /* A memory that several units bear on. Staging belongs to the builds that keep arrays of over so many bytes off chip. */
@@ -74,7 +79,7 @@ typedef struct tn_layer_table {
     bool *impossible;         /* [builds]: keys exclude each other, whatever the rest */
     tn_price_part *rest;      /* [builds]: of no unit */
     double rest_sum[TN_LAYER_SUMS];
-    double learned_rest;
+    double learned_rest[TN_LEARNED_COSTS];
     bool learns_more;        /* what is learned is accuracy: its costs are negated */
     tn_resources *kernels;   /* [builds]: of all kernels, which are the same for all options */
     uint32_t common, shared; /* the first `shared` are arrays, the rest staging */

@@ -328,8 +328,10 @@ static void what_does_not_split_is_bounded(void **state) {
 /* Accuracy depends on the ranks and foldings of four units. */
 static void what_is_learned_is_bounded(void **state) {
     (void)state;
-    static const char *const objectives[] = {"objectives=[accuracy, joules_per_step, on_chip_bytes]",
-                                             "objectives=[accuracy, seconds_per_step]"};
+    static const char *const objectives[] = {
+        "objectives=[accuracy, joules_per_step, on_chip_bytes]", "objectives=[accuracy, seconds_per_step]",
+        "objectives=[accuracy_deviation, seconds_per_step]",
+        "objectives=[accuracy, accuracy_interpolated, seconds_per_step]"};
     char table[320];
     snprintf(table, sizeof table, "accuracy_table=%s", test_source("tests/space/data/layers-accuracy.csv"));
     for (size_t i = 0; i < sizeof objectives / sizeof *objectives; i++)
