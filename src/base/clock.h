@@ -34,4 +34,7 @@ TN_PUBLIC_END
 /* Seconds since some fixed moment; never set back. For differences only. */
 double tn_clock_seconds(void);
 
+/* For tests: from now on the moment is so many seconds later. */
+void tn_clock_advance(double seconds);
+
 #endif

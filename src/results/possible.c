@@ -1,5 +1,6 @@
 #include "results/possible.h"
 
+#include "base/interrupt.h"
 #include "results/possible_study.h"
 
 #include <omp.h>
@@ -70,6 +71,7 @@ tn_status tn_possible_designs(const tn_space *space, const tn_point *front, cons
                                  .evaluation = evaluation,
                                  .members = front_count};
     if (study->accuracy == space->objectives) return TN_OK;
+    if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "interrupted");
     tn_status status = look(study, arena, possible, error);
     tn_possible_workers_free(study);
     return status;

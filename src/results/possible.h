@@ -32,7 +32,7 @@ typedef struct tn_possible_list {
     double least_doubt; /* of those looked at: tn_possible_least, unless they are too many; 0: none were */
 } tn_possible_list;
 
-/* In the arena, from the front and its evaluations. threads 0: as many as there are. */
+/* In the arena, from the front and its evaluations. threads 0: as many as there are. TN_INTERRUPTED by interruptions. */
 tn_status tn_possible_designs(const tn_space *space, const tn_point *front, const tn_evaluation *evaluation,
                               size_t front_count, unsigned threads, tn_arena *arena,
                               tn_possible_list *possible, tn_error *error);

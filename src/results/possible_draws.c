@@ -74,6 +74,7 @@ static tn_status judge_candidate(tn_possible_study *study, tn_possible_worker *w
 
 static tn_status judge_and_price(tn_possible_study *study, tn_possible_worker *worker,
                                  tn_possible_candidate *candidate, tn_error *error) {
+    TN_TRY(tn_possible_check_interrupt(error));
     narrow(worker, candidate);
     TN_TRY(judge(study, worker, candidate, error));
     if (tn_draw_set_is_empty(&candidate->open)) return TN_OK;

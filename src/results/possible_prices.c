@@ -98,6 +98,7 @@ static tn_status look_at(tn_possible_study *study, tn_possible_worker *worker, s
                                   .outer = outer,
                                   .open = tn_draw_set_all};
     bool left = true;
+    TN_TRY(tn_possible_check_interrupt(error));
     for (int closely = 0; closely < 2 && left; closely++) {
         TN_TRY(bound(study, worker, closely, &next, &left, error));
         if (left)
@@ -136,8 +137,10 @@ static tn_status price_group(tn_possible_study *study, tn_possible_worker *worke
     tn_space_split(study->space, study->neighbours.id[group->begin], &outer, &inner);
     for (size_t i = group->begin; i < group->end; i++) TN_TRY(look_at(study, worker, i, outer, error));
     if (likely->count) qsort(likely->item, likely->count, sizeof *likely->item, by_costs);
-    for (size_t i = 0; i < likely->count; i++)
+    for (size_t i = 0; i < likely->count; i++) {
+        TN_TRY(tn_possible_check_interrupt(error));
         TN_TRY(tn_possible_price(study, worker, &likely->item[i], error));
+    }
     return TN_OK;
 }
 

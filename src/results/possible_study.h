@@ -85,11 +85,16 @@ static inline size_t tn_possible_groups_at_once(const tn_possible_study *study) 
 tn_status tn_possible_workers_begin(tn_possible_study *study, tn_error *error);
 void tn_possible_workers_free(tn_possible_study *study);
 
-/* Does the task for each index from begin to end - 1; a thread takes at_once of them, one behind the other. */
+/* Does the task for each index from begin to end - 1; a thread takes at_once of them, one behind the other. TN_INTERRUPTED by
+ * interruptions. */
 typedef tn_status tn_possible_task(tn_possible_study *study, tn_possible_worker *worker, size_t index,
                                    tn_error *error);
 tn_status tn_possible_run(tn_possible_study *study, tn_possible_task *task, size_t begin, size_t end,
                           size_t at_once, tn_error *error);
+
+/* For a task, between designs: TN_INTERRUPTED where it is to stop. Within one no interruption is heard, as a search of flows that
+ * is cut short makes another design. */
+tn_status tn_possible_check_interrupt(tn_error *error);
 
 /* What the threads have priced becomes known to all. */
 tn_status tn_possible_gather(tn_possible_study *study, tn_error *error);

@@ -39,6 +39,13 @@ void tn_possible_workers_free(tn_possible_study *study) {
     free_priced(&study->priced);
 }
 
+tn_status tn_possible_check_interrupt(tn_error *error) {
+    tn_interrupt_release();
+    const bool stops = tn_interrupted();
+    tn_interrupt_hold();
+    return stops ? tn_fail(error, TN_INTERRUPTED, "interrupted") : TN_OK;
+}
+
 static void work(tn_possible_study *study, tn_possible_task *task, size_t begin, size_t end, size_t at_once) {
     tn_possible_worker *worker = &study->worker[omp_get_thread_num()];
 #pragma omp for schedule(dynamic, 1)
@@ -48,8 +55,10 @@ static void work(tn_possible_study *study, tn_possible_task *task, size_t begin,
 #pragma omp atomic read
         status = study->status;
         for (size_t i = begin + block * at_once;
-             status == TN_OK && i < begin + (block + 1) * at_once && i < end; i++)
-            status = task(study, worker, i, &error);
+             status == TN_OK && i < begin + (block + 1) * at_once && i < end; i++) {
+            status = tn_possible_check_interrupt(&error);
+            if (status == TN_OK) status = task(study, worker, i, &error);
+        }
 #pragma omp critical(tenfold_possible)
         if (status != TN_OK && study->status == TN_OK) {
             study->error = error;
@@ -63,7 +72,7 @@ tn_status tn_possible_run(tn_possible_study *study, tn_possible_task *task, size
                           size_t at_once, tn_error *error) {
 #pragma omp parallel num_threads(study->threads)
     {
-        tn_interrupt_hold(); /* a search of flows that is cut short would make other designs */
+        tn_interrupt_hold(); /* heard by tn_possible_check_interrupt */
         work(study, task, begin, end, at_once);
         tn_interrupt_release();
     }

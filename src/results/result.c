@@ -363,10 +363,13 @@ static tn_status write_possible(const char *folder, const tn_space *space, const
     tn_possible_list possible = {0};
     TN_TRY(TN_NEW(arena, front->count, &evaluation, error));
     for (size_t i = 0; i < front->count; i++) evaluation[i] = front->item[i].evaluation;
+    const tn_status status = tn_possible_designs(space, point, evaluation, front->count, options->threads,
+                                                 arena, &possible, error);
     /* They take a while: a sweep that is to stop leaves them to the one that goes on with it. */
-    if (!tn_interrupted())
-        TN_TRY(tn_possible_designs(space, point, evaluation, front->count, options->threads, arena, &possible,
-                                   error));
+    if (status == TN_INTERRUPTED)
+        possible.count = 0;
+    else if (status != TN_OK)
+        return status;
     if (possible.count == 0) {
         const char *old; /* of an earlier sweep of this folder */
         TN_TRY(tn_arena_format(arena, &old, error, "%s/possible.csv", folder));

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DESIGNS_MOST = 20000 }; /* where no time is given */
+
 /* ---- the bounds that are furthest from all designs ---- */
 
 /* How far all bounds together are beyond what is asked. */
@@ -114,7 +116,7 @@ static tn_status seek(tn_reach *reaching, tn_error *error) {
     TN_TRY(tn_reach_find_likes(reaching, error));
     TN_TRY(TN_NEW(&state->arena, state->tasks + 1, &wants, error));
     for (size_t i = 0; i < state->tasks; i++) wants[i] = true;
-    TN_TRY(tn_reach_add_uniform(reaching, reaching->most / 4, error));
+    TN_TRY(tn_reach_add_uniform(reaching, DESIGNS_MOST / 4, error));
     TN_TRY(tn_reach_price(reaching, error));
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         const bool last =
@@ -127,7 +129,9 @@ static tn_status seek(tn_reach *reaching, tn_error *error) {
         TN_TRY(approach(reaching, last, error));
         if (!list_wanted(reaching, 0, wants) || tn_reach_is_over(reaching) || last) break;
     }
-    return tn_interrupted() && reaching->members == 0 ? tn_fail(error, TN_INTERRUPTED, "interrupted") : TN_OK;
+    /* What was not priced may fit. */
+    const bool is_cut = tn_interrupted() || tn_clock_seconds() > state->front.deadline;
+    return is_cut && reaching->members == 0 ? tn_fail(error, TN_INTERRUPTED, "interrupted") : TN_OK;
 }
 
 static void certify(const tn_reach *reaching, tn_decomposed *found) {
@@ -163,7 +167,6 @@ static tn_status take_members(tn_reach *reaching, tn_decomposed *found, tn_error
 }
 
 tn_status tn_bounded_front(tn_decomposing *state, tn_decomposed *found, tn_error *error) {
-    enum { DESIGNS_MOST = 20000 };
     const bool timed = state->options->seconds > 0;
     tn_reach reaching = {.state = state,
                          .space = state->space,
@@ -172,7 +175,6 @@ tn_status tn_bounded_front(tn_decomposing *state, tn_decomposed *found, tn_error
                          .asked = 1 + state->options->epsilon,
                          .most = timed ? UINT64_MAX : DESIGNS_MOST,
                          .random = 1};
-    state->front.deadline = timed ? tn_clock_seconds() + state->options->seconds : INFINITY;
     tn_archive_begin(&reaching.archive, reaching.objectives);
     tn_sums_begin(&reaching.bounds, reaching.objectives);
     tn_status status = seek(&reaching, error);

@@ -100,7 +100,9 @@ static tn_status choose_dimensions(finder *state, tn_error *error) {
         if (state->options->objective[c] && !follows_cycles(state, (tn_layer_cost)c) &&
             varies(state, (tn_layer_cost)c))
             add_dimension(state, (tn_layer_cost)c);
-    if (state->dimensions == 0) add_dimension(state, TN_COST_CYCLES); /* the fastest of all stands for them */
+    /* Of designs that no objective tells apart one stands for all: exactly that of the least id; else the fastest. */
+    if (state->dimensions == 0)
+        add_dimension(state, state->options->epsilon > 0 ? TN_COST_CYCLES : TN_COST_NOTHING);
     state->boxes.rounded = state->dimensions;
     /* An objective that is rounded guards nothing: what breaks a constraint could cover what holds it. */
     for (int c = 0; c < TN_COSTS; c++)

@@ -48,3 +48,11 @@ void tn_certify(const tn_space *space, const tn_sums *bounds, double slack, cons
     }
     tn_certify_factors(space->objectives, slack, factor, exact);
 }
+
+bool tn_bounds_are_prices(const tn_sums *bounds, const tn_point *member, const uint32_t *own,
+                          size_t objectives) {
+    for (size_t i = 0; i < bounds->count; i++)
+        for (size_t k = 0; k < objectives; k++)
+            if (own[i] == UINT32_MAX || member[own[i]].value[k] != bounds->value[k][i]) return false;
+    return true;
+}

@@ -24,4 +24,8 @@ void tn_certify_factors(size_t objectives, double slack, double *factor, bool *e
 void tn_certify(const tn_space *space, const tn_sums *bounds, double slack, const tn_point *member,
                 size_t members, const uint32_t *own, double *factor, bool *exact);
 
+/* Whether each bound is the price of its own design, so that what they are covered by is known of designs. */
+bool tn_bounds_are_prices(const tn_sums *bounds, const tn_point *member, const uint32_t *own,
+                          size_t objectives);
+
 #endif

@@ -45,6 +45,8 @@ static const source sources[] = {
     {"off_chip_bytes_per_step", TN_COST_MOVED, false},
     {"accuracy", TN_COST_LEARNED, true},
     {"perplexity", TN_COST_LEARNED, true},
+    {"accuracy_deviation", TN_COST_DEVIATION, true},
+    {"accuracy_interpolated", TN_COST_BASIS, true},
 };
 
 static const source *source_of(const tn_quantity *quantity) {
@@ -58,8 +60,6 @@ static const char *refuses(const tn_space *space) {
     static const char *const unknown[][2] = {
         {"peak_elements", "no bound of the objective peak_elements is known"},
         {"relative_error", "no bound of the objective relative_error is known"},
-        {"accuracy_deviation", "no bound of the objective accuracy_deviation is known"},
-        {"accuracy_interpolated", "no bound of the objective accuracy_interpolated is known"},
         {"rtl", "no bound of the objective rtl is known"}};
     for (size_t i = 0; i < space->objectives; i++) {
         if (source_of(space->objective[i])) continue;
@@ -97,16 +97,16 @@ static tn_status list_keys(tn_decomposing *state, tn_error *error) {
     return TN_OK;
 }
 
-/* Whether an objective or a constraint is of what designs learn. */
-static bool learns(const tn_space *space) {
-    bool is = false;
+/* Whether an objective or a constraint is of a cost that follows from the accuracy table. */
+static bool asks_learned(const tn_space *space, tn_layer_cost cost) {
+    bool does = false;
     for (size_t i = 0; i < space->objectives; i++)
-        is |= source_of(space->objective[i]) && source_of(space->objective[i])->cost == TN_COST_LEARNED;
+        does |= source_of(space->objective[i]) && source_of(space->objective[i])->cost == cost;
     for (size_t i = 0; i < space->constraints; i++) {
         const tn_quantity *quantity = space->constraint[i].quantity;
-        is |= quantity && source_of(quantity) && source_of(quantity)->cost == TN_COST_LEARNED;
+        does |= quantity && source_of(quantity) && source_of(quantity)->cost == cost;
     }
-    return is && space->accuracy_table.rows > 0;
+    return does && space->accuracy_table.rows > 0;
 }
 
 static tn_status make_tables(tn_decomposing *state, tn_error *error) {
@@ -120,12 +120,16 @@ static tn_status make_tables(tn_decomposing *state, tn_error *error) {
     TN_TRY(TN_NEW(&state->arena, state->keys * builds, &state->task, error));
     for (uint64_t k = 0; k < state->keys && !state->refused; k++) {
         tn_layer_table *table = &state->table[k];
-        TN_TRY(tn_layer_table_make(space, &state->units, state->key_digit[k], inner, builds, state->bounded,
-                                   state->options->threads, &state->arena, table, error));
+        tn_status status =
+            tn_layer_table_make(space, &state->units, state->key_digit[k], inner, builds, state->bounded,
+                                state->front.deadline, state->options->threads, &state->arena, table, error);
+        state->tabled = ((double)k + table->made) / (double)state->keys;
+        if (status != TN_OK) return status;
         state->refused = table->refused;
-        if (learns(space) && !table->refused)
-            TN_TRY(tn_learned_bounds_find(space, &state->units, state->key_digit[k],
-                                          SETTINGS_MOST / state->keys, &state->arena, table, error));
+        for (int c = TN_LEARNED_FIRST; c < TN_LEARNED_FIRST + TN_LEARNED_COSTS; c++)
+            if (asks_learned(space, (tn_layer_cost)c) && !table->refused)
+                TN_TRY(tn_learned_bounds_find(space, &state->units, state->key_digit[k], (tn_layer_cost)c,
+                                              SETTINGS_MOST / state->keys, &state->arena, table, error));
         for (size_t b = 0; !table->empty && !table->refused && b < builds; b++)
             if (!table->impossible[b])
                 state->task[state->tasks++] = (tn_build_task){.keys = (size_t)k, .build = b, .inner = b};
@@ -251,14 +255,20 @@ void tn_decomposing_digits(const tn_decomposing *state, const tn_build_task *job
     tn_digits_of(&space->choices, space->inner, space->inners, job->inner, digit);
 }
 
-/* As true ones are, with six digits. */
-static void set_learned(const tn_layer_table *table, double learned, tn_evaluation *bound) {
-    static const double rounding = 1e-3;
-    bound->accuracy = bound->perplexity = NAN;
-    if (table->learns_more)
-        bound->accuracy = floor(1e6 * learned + rounding) / 1e6;
-    else
-        bound->perplexity = ceil(1e6 * learned - rounding) / 1e6;
+/* Sums that are six digits but for their rounding, as true ones are; others below what they may be. */
+static double learned_at_least(double sum) {
+    static const double rounding = 1e-3, below = 1e-12;
+    const double digits = round(1e6 * sum);
+    return fabs(1e6 * sum - digits) < rounding ? digits / 1e6 : sum - below * fabs(sum);
+}
+
+static void set_learned(const tn_layer_table *table, const tn_build_front *front, size_t point,
+                        tn_evaluation *bound) {
+    const double learned = front->cost[TN_COST_LEARNED][point];
+    bound->accuracy = table->learns_more ? -learned_at_least(-learned) : NAN;
+    bound->perplexity = table->learns_more ? NAN : learned_at_least(learned);
+    bound->accuracy_deviation = learned_at_least(front->cost[TN_COST_DEVIATION][point]);
+    bound->accuracy_interpolated = learned_at_least(front->cost[TN_COST_BASIS][point]);
 }
 
 tn_evaluation tn_decomposing_bound(const tn_decomposing *state, const tn_build_task *job, size_t point) {
@@ -284,7 +294,7 @@ tn_evaluation tn_decomposing_bound(const tn_decomposing *state, const tn_build_t
         fmin(front->cost[TN_COST_JOULES][point] * below,
              bound.price.static_joules_per_step + front->cost[TN_COST_DYNAMIC_JOULES][point] * below);
     bound.price.watts = front->cost[TN_COST_WATTS][point] * below;
-    set_learned(table, front->cost[TN_COST_LEARNED][point], &bound);
+    set_learned(table, front, point, &bound);
     bound.price.off_chip_bytes = (uint64_t)front->cost[TN_COST_OFF_CHIP][point];
     bound.price.off_chip_bytes_per_step = (uint64_t)front->cost[TN_COST_MOVED][point];
     bound.degrees_of_freedom = (uint64_t)front->cost[TN_COST_DEGREES][point];
@@ -375,7 +385,7 @@ static void evaluate_some(tn_decomposing *state, size_t *next, tn_status *status
 #pragma omp critical(tenfold_decomposition)
         index = *status == TN_OK ? (*next)++ : SIZE_MAX;
         if (index >= state->chosen.count) break;
-        if (tn_interrupted()) {
+        if (tn_interrupted() || tn_clock_seconds() > state->front.deadline) {
             found = tn_fail(&own, TN_INTERRUPTED, "interrupted");
             break;
         }
@@ -434,6 +444,8 @@ static tn_status keep_members(tn_decomposing *state, double slack, tn_decomposed
         for (size_t i = 0; i < state->chosen.count; i++) /* those that are feasible, one behind the other */
             if (own[i] != UINT32_MAX) point[all++] = point[i];
         tn_certify(space, &state->chosen, slack, point, feasible, own, found->factor, &found->exact);
+        found->least_ids = found->exact && !space->choices.is_vast &&
+                           tn_bounds_are_prices(&state->chosen, point, own, space->objectives);
         tn_archive_points(&archive, member);
         found->count = archive.count;
         status = TN_ALLOC(found->count * space->choices.count, &found->digit, error);
@@ -565,21 +577,16 @@ static tn_status pass(tn_decomposing *state, double epsilon, tn_decomposed *foun
     return status;
 }
 
-/* Finer and finer, until what is asked for is reached or the time is over. */
+/* Finer and finer, until what is asked for is reached or the time is over; TN_INTERRUPTED where that is before the first. */
 static tn_status refine(tn_decomposing *state, tn_decomposed *found, tn_error *error) {
     static const double steps[] = {0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0};
-    double wanted = state->options->epsilon, started = tn_clock_seconds();
-    state->front.deadline = started + state->options->seconds;
+    const double wanted = state->options->epsilon;
     bool any = false;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         double epsilon = fmax(steps[i], wanted), before = tn_clock_seconds();
         tn_decomposed next = {0};
         tn_status status = pass(state, epsilon, &next, error);
         if ((status == TN_INTERRUPTED || status == TN_LIMIT) && any) return TN_OK;
-        if (status == TN_INTERRUPTED && !tn_interrupted()) {
-            state->front.deadline = INFINITY; /* the coarsest of all is worth waiting for */
-            return pass(state, steps[0], found, error);
-        }
         if (status != TN_OK) {
             tn_decomposed_free(&next);
             return status;
@@ -610,6 +617,20 @@ static void set_costs(tn_decomposing *state) {
     }
 }
 
+/* In the place of TN_INTERRUPTED, where only the time ended it, and there is no front. */
+static tn_status say_time_is_over(const tn_decomposing *state, tn_error *error) {
+    uint64_t options = 0;
+    for (uint32_t u = 0; u < state->units.count; u++)
+        if (!tn_add(options, state->units.unit[u].options, &options)) options = UINT64_MAX;
+    return tn_fail(
+        error, TN_LIMIT,
+        "the %g s of --time were over with %.3g %% of the tables made, before there was a front: %llu "
+        "options of "
+        "layers under %llu builds; allow more time or fewer values of choices, or leave --time out",
+        state->options->seconds, 100 * state->tabled, (unsigned long long)options,
+        (unsigned long long)(state->keys * state->space->inner_count));
+}
+
 static tn_status run(tn_decomposing *state, tn_decomposed *found, tn_error *error) {
     state->refused = refuses(state->space);
     if (state->refused) return TN_OK;
@@ -618,9 +639,9 @@ static tn_status run(tn_decomposing *state, tn_decomposed *found, tn_error *erro
     if (!state->refused) TN_TRY(list_keys(state, error));
     if (!state->refused) TN_TRY(make_some_tables(state, error));
     if (state->refused) return TN_OK;
+    state->tabled = 1;
     skip_builds(state);
     set_costs(state);
-    state->front.deadline = INFINITY;
     if (state->bounded) return tn_bounded_front(state, found, error);
     return state->options->seconds > 0 ? refine(state, found, error)
                                        : pass(state, state->options->epsilon, found, error);
@@ -630,9 +651,11 @@ tn_status tn_decompose(const tn_space *space, const tn_decompose_options *option
                        tn_error *error) {
     tn_decomposing state = {.space = space, .options = options};
     double started = tn_clock_seconds();
+    state.front.deadline = options->seconds > 0 ? started + options->seconds : INFINITY;
     *found = (tn_decomposed){0};
     tn_sums_begin(&state.chosen, space->objectives);
     tn_status status = run(&state, found, error);
+    if (status == TN_INTERRUPTED && !tn_interrupted()) status = say_time_is_over(&state, error);
     if (status == TN_OK && state.hides)
         state.refused = "nothing that it evaluated fits, and it does not see what that lacks before: LUTs, "
                         "flip-flops, or what a constraint asks";

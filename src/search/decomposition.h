@@ -20,7 +20,8 @@
 
 typedef struct tn_decompose_options {
     double epsilon; /* factors of at most 1 + epsilon are asked for; 0: exact */
-    double seconds; /* over 0: epsilon is made smaller again and again for so long */
+    double
+        seconds; /* over 0: epsilon is made smaller again and again for so long; TN_LIMIT where no front was found in it */
     unsigned threads;
     const tn_progress *progress; /* NULL: none */
 } tn_decompose_options;
@@ -32,6 +33,7 @@ typedef struct tn_decomposed {
     tn_evaluation *evaluation;
     double factor[TN_OBJECTIVES_MOST];
     bool exact;               /* every factor is 1 */
+    bool least_ids;           /* it is exact, and of equal designs that of the least id stands for them */
     uint64_t evaluated;       /* designs priced in full */
     uint64_t builds, skipped; /* with their model keys; of them, those that can't enter the front */
     double seconds;

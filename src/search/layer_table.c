@@ -1,6 +1,6 @@
 #include "search/layer_table.h"
 
-#include "base/checked.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "model/layer_weight.h"
@@ -10,94 +10,6 @@
 #include <omp.h>
 #include <string.h>
 
-static const size_t NONE = SIZE_MAX;
-
-/* Union-find over choices: the least of a set stands for it. */
-static size_t find(size_t *set, size_t i) {
-    while (set[i] != i) i = set[i] = set[set[i]];
-    return i;
-}
-
-static void join(size_t *set, size_t a, size_t b) {
-    a = find(set, a);
-    b = find(set, b);
-    if (a < b)
-        set[b] = a;
-    else
-        set[a] = b;
-}
-
-/* The choice of one thing of a weight, or of the weight that it is a copy of; NONE where there is none. */
-static size_t choice_of(const tn_space *space, size_t weight, tn_axis_kind kind) {
-    for (size_t i = 0; i < space->choices.count; i++)
-        if (space->choices.axis[i].kind == kind && tn_axis_varies(&space->choices.axis[i], weight)) return i;
-    size_t base = tn_model_weight_base(space->model, weight);
-    return base == weight ? NONE : choice_of(space, base, kind);
-}
-
-/* Joins the choices that bear on one weight; the first of them, or NONE. */
-static size_t join_weight(const tn_space *space, size_t weight, size_t *set) {
-    static const tn_axis_kind kinds[] = {TN_AXIS_FORMAT, TN_AXIS_FOLDING, TN_AXIS_RANK, TN_AXIS_FLOW};
-    size_t first = NONE;
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        size_t choice = choice_of(space, weight, kinds[k]);
-        if (choice == NONE) continue;
-        if (first != NONE) join(set, first, choice);
-        if (first == NONE || choice < first) first = choice;
-    }
-    return first;
-}
-
-static tn_status fill_unit(const tn_space *space, size_t *set, size_t root, tn_arena *arena, tn_unit *unit,
-                           tn_error *error) {
-    *unit = (tn_unit){.options = 1};
-    TN_TRY(TN_NEW(arena, space->choices.count, &unit->axis, error));
-    for (size_t i = 0; i < space->choices.count; i++) {
-        if (!tn_axis_is_of_weight(&space->choices.axis[i]) || find(set, i) != root) continue;
-        unit->axis[unit->axes++] = i;
-        if (!tn_mul(unit->options, space->choices.axis[i].count, &unit->options)) unit->options = UINT64_MAX;
-    }
-    return TN_OK;
-}
-
-tn_status tn_units_find(const tn_space *space, tn_arena *arena, tn_units *units, tn_error *error) {
-    size_t *set, *unit_of, *root;
-    uint32_t layers = (uint32_t)tn_model_layers(space->model);
-    *units = (tn_units){.layers = layers};
-    TN_TRY(TN_NEW(arena, space->choices.count, &set, error));
-    TN_TRY(TN_NEW(arena, space->choices.count, &unit_of, error));
-    TN_TRY(TN_NEW(arena, layers, &root, error));
-    TN_TRY(TN_NEW(arena, space->choices.count, &units->unit, error));
-    TN_TRY(TN_NEW(arena, layers, &units->of_layer, error));
-    for (size_t i = 0; i < space->choices.count; i++) {
-        set[i] = i;
-        unit_of[i] = NONE;
-    }
-    for (uint32_t i = 0; i < layers; i++) {
-        const tn_model_layer layer = tn_model_layer_at(space->model, i);
-        root[i] =
-            layer.weight ? join_weight(space, tn_model_weight_place(space->model, layer.weight), set) : NONE;
-    }
-    for (uint32_t i = 0; i < layers; i++) {
-        if (root[i] == NONE) continue;
-        size_t *place = &unit_of[find(set, root[i])];
-        if (*place == NONE) {
-            *place = units->count;
-            TN_TRY(fill_unit(space, set, find(set, root[i]), arena, &units->unit[units->count++], error));
-        }
-    }
-    for (uint32_t i = 0; i < layers; i++)
-        units->of_layer[i] = root[i] == NONE ? units->count : (uint32_t)unit_of[find(set, root[i])];
-    /* Choices of weights that no layer names any more still count designs: units without layers. */
-    for (size_t i = 0; i < space->choices.count; i++)
-        if (tn_axis_is_of_weight(&space->choices.axis[i]) && unit_of[find(set, i)] == NONE) {
-            unit_of[find(set, i)] = units->count;
-            for (uint32_t k = 0; k < layers; k++) units->of_layer[k] += units->of_layer[k] == units->count;
-            TN_TRY(fill_unit(space, set, find(set, i), arena, &units->unit[units->count++], error));
-        }
-    return TN_OK;
-}
-
 /* What all threads share. */
 typedef struct {
     const tn_space *space;
@@ -105,9 +17,10 @@ typedef struct {
     const uint32_t *digit;
     const uint64_t *inner;
     tn_layer_table *table;
-    tn_arena *arena; /* the table's; one thread at a time */
-    uint64_t *good;  /* [units]: a defined option of each */
-    uint64_t steps;
+    tn_arena *arena;      /* the table's; one thread at a time */
+    uint64_t *good;       /* [units]: a defined option of each */
+    uint64_t steps, made; /* made: parts of a step under a build */
+    double deadline;
     tn_part_survey *survey;   /* [TN_FUSIONS]: of all steps, where parts are bounds */
     tn_step_kind kind;        /* of the first step: what all must have in common */
     size_t stagings;          /* sizes over which arrays live off chip, in some builds, */
@@ -133,6 +46,12 @@ static uint32_t unit_of_weight(const job *all, size_t weight) {
             return all->units->of_layer[i];
     }
     return all->units->count;
+}
+
+/* TN_INTERRUPTED where it is to end here. */
+static tn_status check_time(const job *all, tn_error *error) {
+    if (!tn_interrupted() && tn_clock_seconds() <= all->deadline) return TN_OK;
+    return tn_fail(error, TN_INTERRUPTED, "interrupted");
 }
 
 /* ---- options that are defined ---- */
@@ -271,6 +190,7 @@ static tn_status fill_parts(job *all, worker *thread, tn_parting *parting, const
     tn_layer_table *table = all->table;
     for (size_t b = 0; b < table->builds; b++) {
         tn_error why = {0};
+        TN_TRY(check_time(all, error));
         tn_status status = tn_parting_price(parting, &table->build[b], thread->part, &why);
         if (status == TN_LIMIT) return refuse(all, "the parts of a step do not sum to its price");
         if (status != TN_OK) {
@@ -286,6 +206,8 @@ static tn_status fill_parts(job *all, worker *thread, tn_parting *parting, const
             same = memcmp(&table->rest[b], &thread->part[table->units], sizeof *thread->part) == 0;
         }
         if (!same) return refuse(all, "layers without a choice cost differently with other choices");
+#pragma omp atomic
+        all->made++;
     }
     return TN_OK;
 }
@@ -345,6 +267,7 @@ static tn_status fill_bounds(job *all, worker *thread, const uint64_t *option, c
         const tn_build *build = &table->build[b];
         tn_error why = {0};
         if (table->impossible[b]) continue;
+        TN_TRY(check_time(all, error));
         if (!parting[build->fusion]) TN_TRY(part_step(all, thread, build, &parting[build->fusion], error));
         tn_status status = tn_parting_bound(parting[build->fusion], build, &table->view[b], &thread->arena,
                                             thread->part, thread->cores, &why);
@@ -362,6 +285,8 @@ static tn_status fill_bounds(job *all, worker *thread, const uint64_t *option, c
         }
 #pragma omp critical(tenfold_layer_table)
         keep_least(&table->rest[b], &thread->part[table->units]);
+#pragma omp atomic
+        all->made++;
     }
     return TN_OK;
 }
@@ -373,6 +298,7 @@ static tn_status fill(job *all, worker *thread, uint64_t index, tn_error *error)
     bool *own, whole;
     tn_parting *parting;
     tn_step_kind kind;
+    TN_TRY(check_time(all, error));
     tn_arena_reset(&thread->arena);
     TN_TRY(TN_NEW(&thread->arena, table->units, &option, error));
     TN_TRY(TN_NEW(&thread->arena, table->units, &own, error));
@@ -506,7 +432,7 @@ static tn_status survey_steps(job *all, worker *thread, tn_arena *arena, tn_erro
     TN_TRY(TN_NEW(arena, table->units, &option, error));
     for (uint64_t index = 0; index < all->steps && !table->empty && !table->refused; index++) {
         bool done[TN_FUSIONS] = {false};
-        if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "interrupted");
+        TN_TRY(check_time(all, error));
         TN_TRY(load_step(all, thread, index, option, &whole, error));
         for (size_t b = 0; whole && b < table->builds; b++) {
             const uint32_t fusion = table->build[b].fusion;
@@ -545,6 +471,7 @@ static tn_status first_bounds(job *all, worker *thread, tn_arena *arena, tn_erro
         tn_arena_reset(&thread->arena);
         table->impossible[b] = tn_build_check_together(build, NULL) != TN_OK;
         if (table->impossible[b]) continue;
+        TN_TRY(check_time(all, error));
         TN_TRY(tn_workload_built(tn_evaluator_workload(thread->evaluator), build, &workload, error));
         TN_TRY(part_step(all, thread, build, &parting, error));
         tn_status status =
@@ -572,6 +499,7 @@ static tn_status first_step(job *all, worker *thread, tn_arena *arena, tn_error 
     TN_TRY(TN_NEW(arena, table->builds, &build, error));
     table->build = build;
     for (size_t b = 0; b < table->builds; b++) {
+        TN_TRY(check_time(all, error));
         tn_evaluator_take_build(thread->evaluator, all->inner[b]);
         build[b] = *tn_evaluator_build(thread->evaluator);
         if (table->bounded) continue;
@@ -593,8 +521,7 @@ static void work_through(job *all) {
 #pragma omp for schedule(dynamic, 4)
     for (uint64_t index = 0; index < all->steps; index++) {
         if (status != TN_OK || all->table->refused || all->table->empty) continue;
-        status = tn_interrupted() ? tn_fail(&error, TN_INTERRUPTED, "interrupted")
-                                  : fill(all, &thread, index, &error);
+        status = fill(all, &thread, index, &error);
     }
 #pragma omp critical(tenfold_layer_table)
     if (status != TN_OK && all->status == TN_OK) {
@@ -605,11 +532,16 @@ static void work_through(job *all) {
 }
 
 tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, const uint32_t *digit,
-                              const uint64_t *inner, size_t builds, bool bounded, unsigned threads,
-                              tn_arena *arena, tn_layer_table *table, tn_error *error) {
+                              const uint64_t *inner, size_t builds, bool bounded, double deadline,
+                              unsigned threads, tn_arena *arena, tn_layer_table *table, tn_error *error) {
     enum { OPTIONS_MOST = 1000000 };
-    job all = {
-        .space = space, .units = units, .digit = digit, .inner = inner, .table = table, .arena = arena};
+    job all = {.space = space,
+               .units = units,
+               .digit = digit,
+               .inner = inner,
+               .table = table,
+               .arena = arena,
+               .deadline = deadline};
     worker thread;
     *table = (tn_layer_table){.bounded = bounded, .units = units->count, .builds = builds};
     for (uint32_t u = 0; u < units->count; u++)
@@ -625,6 +557,7 @@ tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, cons
     int count = threads ? (int)threads : omp_get_max_threads();
 #pragma omp parallel num_threads(count)
     work_through(&all);
+    table->made = (double)all.made / (double)(all.steps * builds);
     if (all.status != TN_OK && error) *error = all.error;
     return all.status;
 }
@@ -669,7 +602,9 @@ double tn_option_cost(const tn_layer_table *table, size_t build, uint32_t unit, 
     case TN_COST_MACS:
         return its->sum[TN_SUM_MACS][option];
     case TN_COST_LEARNED:
-        return its->learned ? its->learned[option] : 0;
+    case TN_COST_DEVIATION:
+    case TN_COST_BASIS:
+        return its->learned[cost - TN_LEARNED_FIRST] ? its->learned[cost - TN_LEARNED_FIRST][option] : 0;
     default:
         return tn_part_cost(&its->part[build][option], cost);
     }
@@ -684,7 +619,9 @@ double tn_rest_cost(const tn_layer_table *table, size_t build, tn_layer_cost cos
     case TN_COST_MACS:
         return table->rest_sum[TN_SUM_MACS];
     case TN_COST_LEARNED:
-        return table->learned_rest;
+    case TN_COST_DEVIATION:
+    case TN_COST_BASIS:
+        return table->learned_rest[cost - TN_LEARNED_FIRST];
     default:
         return tn_part_cost(&table->rest[build], cost);
     }

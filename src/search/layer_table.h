@@ -12,30 +12,12 @@
 #include "price/part_bounds.h"
 #include "price/parts.h"
 #include "search/evaluator.h"
+#include "search/units.h"
 #include "space/space.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* The units of a space: choices of weights and layers that bear on the same layers, and so are one choice of the
- * layers they bear on. Different units choose independently. */
-
-typedef struct tn_unit {
-    size_t axes;
-    size_t
-        *axis; /* [axes]: places among the space's choices, rising; an option is the number of their digits */
-    uint64_t options; /* combinations; UINT64_MAX where they do not fit 64 bits */
-} tn_unit;
-
-typedef struct tn_units {
-    uint32_t count;
-    tn_unit *unit; /* in the order of their first layers */
-    uint32_t layers;
-    uint32_t *of_layer; /* [layers of the model]: the layer's unit, or `count` for none */
-} tn_units;
-
-tn_status tn_units_find(const tn_space *space, tn_arena *arena, tn_units *units, tn_error *error);
 
 /* What a sum of costs is of; all but degrees of freedom and accuracy are minimised. */
 typedef enum tn_layer_cost {
@@ -53,9 +35,15 @@ typedef enum tn_layer_cost {
     TN_COST_STATIC_JOULES,
     TN_COST_DYNAMIC_JOULES,
     TN_COST_WATTS,
-    TN_COST_LEARNED, /* accuracy or perplexity (search/learned_bounds.h) */
+    TN_COST_LEARNED,   /* accuracy or perplexity (search/learned_bounds.h), */
+    TN_COST_DEVIATION, /* with which it is known, */
+    TN_COST_BASIS,     /* and what it rests on: tn_accuracy_basis */
+    TN_COST_NOTHING,   /* 0 of everything: the objective of designs that no objective tells apart */
     TN_COSTS
 } tn_layer_cost;
+
+/* Costs that follow from the accuracy table. */
+enum { TN_LEARNED_FIRST = TN_COST_LEARNED, TN_LEARNED_COSTS = TN_COST_BASIS - TN_COST_LEARNED + 1 };
 
 /* Of a part; 0 for those that follow from no build. */
 double tn_part_cost(const tn_price_part *part, tn_layer_cost cost);
@@ -65,12 +53,12 @@ typedef enum tn_layer_sum { TN_SUM_DEGREES, TN_SUM_PARAMETERS, TN_SUM_MACS, TN_L
 
 typedef struct tn_unit_table {
     uint64_t options;
-    bool *defined;              /* [options]: formats have their flows */
-    double *sum[TN_LAYER_SUMS]; /* [options] */
-    double *learned;            /* [options]; NULL: not asked for */
-    tn_price_part **part;       /* [builds][options] */
-    tn_part_cores **cores;      /* [builds][options]: of bounds */
-    tn_demand *demand;          /* [common][options] */
+    bool *defined;                     /* [options]: formats have their flows */
+    double *sum[TN_LAYER_SUMS];        /* [options] */
+    double *learned[TN_LEARNED_COSTS]; /* [options]; NULL: not asked for */
+    tn_price_part **part;              /* [builds][options] */
+    tn_part_cores **cores;             /* [builds][options]: of bounds */
+    tn_demand *demand;                 /* [common][options] */
 } tn_unit_table;
 
 /* A memory that several units bear on. Staging belongs to the builds that keep arrays of over so many bytes off chip. */
@@ -91,12 +79,13 @@ typedef struct tn_layer_table {
     bool *impossible;         /* [builds]: keys exclude each other, whatever the rest */
     tn_price_part *rest;      /* [builds]: of no unit */
     double rest_sum[TN_LAYER_SUMS];
-    double learned_rest;
+    double learned_rest[TN_LEARNED_COSTS];
     bool learns_more;        /* what is learned is accuracy: its costs are negated */
     tn_resources *kernels;   /* [builds]: of all kernels, which are the same for all options */
     uint32_t common, shared; /* the first `shared` are arrays, the rest staging */
     tn_table_memory *memory; /* [common] */
     uint64_t word_bits, steps_per_epoch;
+    double made;         /* share of its options' parts, where the time was over before */
     bool empty;          /* some unit has no defined option */
     const char *refused; /* NULL, or why prices do not split */
 } tn_layer_table;
@@ -108,9 +97,9 @@ double tn_rest_cost(const tn_layer_table *table, size_t build, tn_layer_cost cos
 bool tn_cost_is_negated(const tn_layer_table *table, tn_layer_cost cost);
 
 /* digit[choices]: of the model keys (the rest is not read). inner[builds]: combinations of the build's choices. bounded: parts
- * are to be bounds. Lives in `arena`. Interruptions end it early with TN_INTERRUPTED. */
+ * are to be bounds. deadline (tn_clock_seconds): TN_INTERRUPTED after it, and by interruptions. Lives in `arena`. */
 tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, const uint32_t *digit,
-                              const uint64_t *inner, size_t builds, bool bounded, unsigned threads,
-                              tn_arena *arena, tn_layer_table *table, tn_error *error);
+                              const uint64_t *inner, size_t builds, bool bounded, double deadline,
+                              unsigned threads, tn_arena *arena, tn_layer_table *table, tn_error *error);
 
 #endif

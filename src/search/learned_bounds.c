@@ -10,6 +10,7 @@
 typedef struct {
     const tn_space *space;
     tn_layer_table *table;
+    tn_layer_cost cost;
     tn_arena *arena;
     size_t axes, axis[TN_ACCURACY_CHOICES_MOST];
     uint64_t settings, *stride, *classes; /* [units]: c_u(k) = k / stride % classes */
@@ -61,6 +62,8 @@ static double learned_at(const finder *state, const size_t *digit) {
     const tn_accuracy_estimate found = tn_accuracy_table_told_estimate(
         table, tn_accuracy_table_at(table, value, table->model.passes, &basis));
     if (isnan(found.mean)) return INFINITY; /* a design without a value is on no front */
+    if (state->cost == TN_COST_BASIS) return (double)basis;
+    if (state->cost == TN_COST_DEVIATION) return round(1e6 * found.deviation) / 1e6;
     return (table->answers > 0 ? 1 : -1) * round(1e6 * found.mean) / 1e6;
 }
 
@@ -151,37 +154,43 @@ static double part_of(const finder *state, const tn_units *units, uint32_t u, ui
     return state->part[u][number];
 }
 
+static double *rest_of(const finder *state) {
+    return &state->table->learned_rest[state->cost - TN_LEARNED_FIRST];
+}
+
 /* Parts of a unit are all of one sign, that of the whole: its end nearest to 0 goes to the rest. */
 static void fill_unit(const finder *state, const tn_units *units, uint32_t u) {
-    double *learned = state->table->unit[u].learned, end = 0;
-    const double sign = state->table->learns_more ? -1 : 1;
+    double *learned = state->table->unit[u].learned[state->cost - TN_LEARNED_FIRST], end = 0;
+    const double sign = tn_cost_is_negated(state->table, state->cost) ? -1 : 1;
     const uint64_t options = state->table->unit[u].options;
     for (uint64_t o = 0; o < options; o++) {
         learned[o] = part_of(state, units, u, o);
         if (o == 0 || sign * learned[o] < sign * end) end = learned[o];
     }
     for (uint64_t o = 0; o < options; o++) learned[o] -= end;
-    state->table->learned_rest += end;
+    *rest_of(state) += end;
 }
 
 /* One bound for all designs. */
 static void fill_alike(const finder *state, double least) {
     for (uint32_t u = 0; u < state->table->units; u++)
-        memset(state->table->unit[u].learned, 0,
-               state->table->unit[u].options * sizeof *state->table->unit[u].learned);
-    state->table->learned_rest = least;
+        memset(state->table->unit[u].learned[state->cost - TN_LEARNED_FIRST], 0,
+               state->table->unit[u].options * sizeof(double));
+    *rest_of(state) = least;
 }
 
 tn_status tn_learned_bounds_find(const tn_space *space, const tn_units *units, const uint32_t *digit,
-                                 uint64_t settings_most, tn_arena *arena, tn_layer_table *table,
-                                 tn_error *error) {
-    finder state = {.space = space, .table = table, .arena = arena};
+                                 tn_layer_cost cost, uint64_t settings_most, tn_arena *arena,
+                                 tn_layer_table *table, tn_error *error) {
+    finder state = {.space = space, .table = table, .cost = cost, .arena = arena};
+    const double best = cost == TN_COST_LEARNED ? tn_accuracy_to_minimise(&space->accuracy_table, 1) : 0;
     table->learns_more = space->accuracy_table.answers == 0;
     for (uint32_t u = 0; u < units->count; u++)
-        TN_TRY(TN_NEW(arena, table->unit[u].options, &table->unit[u].learned, error));
+        TN_TRY(
+            TN_NEW(arena, table->unit[u].options, &table->unit[u].learned[cost - TN_LEARNED_FIRST], error));
     TN_TRY(list_axes(&state, units, error));
     if (state.settings > settings_most) {
-        fill_alike(&state, tn_accuracy_to_minimise(&space->accuracy_table, 1));
+        fill_alike(&state, best);
         return TN_OK;
     }
     TN_TRY(find_values(&state, digit, error));
@@ -192,14 +201,15 @@ tn_status tn_learned_bounds_find(const tn_space *space, const tn_units *units, c
         least = fmin(least, state.value[k]);
     }
     if (!isfinite(above)) { /* no design has a value */
-        fill_alike(&state, tn_accuracy_to_minimise(&space->accuracy_table, 1));
+        fill_alike(&state, best);
         return TN_OK;
     }
-    table->learned_rest = above;
+    *rest_of(&state) = above;
     for (uint64_t k = 0; k < state.settings; k++) state.sum[k] += above;
     for (uint32_t u = 0; u < units->count; u++) TN_TRY(raise(&state, u, error));
     for (uint32_t u = 0; u < units->count; u++) fill_unit(&state, units, u);
     /* Sums of one sign alone are rounded to boxes. */
-    if (table->learns_more ? table->learned_rest > 0 : table->learned_rest <= 0) fill_alike(&state, least);
+    if (tn_cost_is_negated(table, cost) ? *rest_of(&state) > 0 : *rest_of(&state) < 0)
+        fill_alike(&state, least);
     return TN_OK;
 }

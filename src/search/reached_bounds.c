@@ -63,11 +63,12 @@ tn_status tn_reach_find_fronts(tn_reach *reaching, const bool *wants, double eps
         tn_build_task *job = &state->task[i];
         tn_build_front found;
         if (job->skipped || !wants[i]) continue;
-        if (job->front.option && tn_clock_seconds() > options.deadline) continue;
-        tn_front_options own = options;
-        if (!job->front.option) own.deadline = INFINITY;
+        if (tn_clock_seconds() > options.deadline) {
+            if (!job->front.option) job->status = tn_fail(&job->error, TN_INTERRUPTED, "interrupted");
+            continue;
+        }
         job->status = tn_build_front_find(state->space, &state->units, &state->table[job->keys], job->build,
-                                          state->key_digit[job->keys], &own, &found, &job->error);
+                                          state->key_digit[job->keys], &options, &found, &job->error);
         if (job->status == TN_OK) {
             tn_build_front_free(&job->front, state->units.count);
             job->front = found;

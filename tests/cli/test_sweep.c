@@ -25,6 +25,7 @@ static int set_up(void **state) {
     snprintf(path, sizeof path, "%s", test_source("tests/space/data/small.yaml"));
     small = path;
     setenv("SPACE", small, 1);
+    setenv("LAYERS", test_source("tests/space/data/layers.yaml"), 1);
     setenv("TINY", test_source("tests/space/data/tiny.yaml"), 1);
     return 0;
 }
@@ -141,6 +142,32 @@ static void interrupted_sweep_is_exit_130(void **state) {
              "$FOLDER/i/sweep.db -a ! -e $FOLDER/i/possible.csv");
 }
 
+/* Where the front is written, and the designs that may be on it are still being looked for: the front stays, and the next run lists
+ * them. It may have listed them before the signal comes. */
+static void interrupted_list_is_exit_130(void **state) {
+    (void)state;
+    setenv("CHOICES",
+           "choices={weights.square.folding: {factors: [2, 3], smallest: 4, largest: 48, pairs: mirrored}, "
+           "weights.square.rank: {from: 2, to: 48, step: 4}, weights.square.flow: [right-to-left], "
+           "build.rows: [2, 4, 8]}",
+           1);
+    shell(0, "$TENFOLD sweep atis-2enc-u50 --set \"$CHOICES\" -o $FOLDER/p --quiet >/dev/null & pid=$!; "
+             "while test ! -e $FOLDER/p/front.csv && kill -0 $pid; do sleep 0.01; done; kill -INT $pid; "
+             "wait $pid; s=$?; cp $FOLDER/p/front.csv $FOLDER/p.csv && "
+             "if test $s -ne 0; then test $s -eq 130 -a ! -e $FOLDER/p/possible.csv || exit 5; fi; "
+             "$TENFOLD sweep atis-2enc-u50 --set \"$CHOICES\" -o $FOLDER/p --resume --quiet >/dev/null && "
+             "cmp $FOLDER/p.csv $FOLDER/p/front.csv && test -s $FOLDER/p/possible.csv");
+}
+
+/* A time that ends before there is a front leaves no folder, and one that is there as it is. */
+static void a_time_too_short_is_exit_2(void **state) {
+    (void)state;
+    shell(0, "! $TENFOLD sweep $LAYERS -o $FOLDER/late --time 0.000001 2>$FOLDER/said && "
+             "grep -q 'time were over with 0 % of the tables made' $FOLDER/said && test ! -e $FOLDER/late");
+    shell(2, "$TENFOLD sweep $LAYERS -o $FOLDER/s --resume --time 0.000001 --quiet");
+    shell(0, "cmp $FOLDER/before.csv $FOLDER/s/front.csv");
+}
+
 static void plots_and_recommends(void **state) {
     (void)state;
     json_t *json = test_program_json(0, "plot", test_in_folder("s"), "--json", NULL);
@@ -188,6 +215,8 @@ int main(void) {
         cmocka_unit_test(killed_sweep_goes_on),
         cmocka_unit_test(full_disk_is_exit_3),
         cmocka_unit_test(interrupted_sweep_is_exit_130),
+        cmocka_unit_test(interrupted_list_is_exit_130),
+        cmocka_unit_test(a_time_too_short_is_exit_2),
         cmocka_unit_test(plots_and_recommends),
         cmocka_unit_test(nothing_fits_is_exit_1),
     };

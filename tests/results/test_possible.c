@@ -2,6 +2,7 @@
 #include "results/possible.h"
 
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "results/neighbours.h"
 #include "results/settled.h"
 #include "search/evaluator.h"
@@ -227,6 +228,34 @@ static void those_of_all_prices(void **state) {
     assert_true(besides > 10);
 }
 
+/* By the clock of this thread, which is one of those that look. */
+static void an_interruption_ends_it(void **state) {
+    (void)state;
+    size_t members = 0;
+    tn_point *front;
+    tn_evaluation *evaluation;
+    tn_possible_list possible;
+    load("seconds_per_step, on_chip_bytes, dsp, accuracy", 0.02);
+    price_all();
+    find_front();
+    ok(TN_NEW(&arena, count, &front, &error));
+    ok(TN_NEW(&arena, count, &evaluation, &error));
+    for (size_t i = 0; i < count; i++) {
+        if (!all[i].on_front) continue;
+        front[members] = all[i].point;
+        evaluation[members++] = all[i].evaluation;
+    }
+    for (double seconds = 1e-6; seconds < 0.01; seconds *= 10) {
+        tn_interrupt_after(seconds);
+        const tn_status status =
+            tn_possible_designs(&space, front, evaluation, members, 1, &arena, &possible, &error);
+        tn_interrupt_after(0);
+        assert_int_equal(status, TN_INTERRUPTED);
+    }
+    ok(tn_possible_designs(&space, front, evaluation, members, 1, &arena, &possible, &error));
+    assert_true(possible.count >= members);
+}
+
 /* The greatest doubt about a design and one of the front of the same rest; -1: there is none. */
 static double doubt_of(const design *own) {
     double doubt = -1;
@@ -275,6 +304,7 @@ static void neighbours_are_those_of_most_doubt(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(neighbours_are_those_of_most_doubt, test_folder_make, tear_down),
+        cmocka_unit_test_setup_teardown(an_interruption_ends_it, test_folder_make, tear_down),
         cmocka_unit_test_setup_teardown(those_of_all_prices, test_folder_make, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -247,6 +247,20 @@ static bool is_covered(const tn_space *space, const tn_decomposed *found, const 
     return false;
 }
 
+/* Whether a design of the front is equal to it in all objectives. */
+static bool has_values_of_front(const trial *this_trial, const test_design *design) {
+    const tn_space *space = this_trial->space;
+    bool has = false;
+    for (uint64_t i = 0; i < this_trial->truth.designs && !has; i++) {
+        const test_design *member = &this_trial->truth.design[i];
+        has = member->on_front;
+        for (size_t k = 0; k < space->objectives && has; k++)
+            has = space->objective[k]->get(&member->evaluation) ==
+                  space->objective[k]->get(&design->evaluation);
+    }
+    return has;
+}
+
 static void try_decomposition(trial *this_trial, double epsilon) {
     const tn_space *space = this_trial->space;
     tn_decomposed found;
@@ -269,7 +283,8 @@ static void try_decomposition(trial *this_trial, double epsilon) {
             const test_design *design = &this_trial->truth.design[id];
             if (design->cause != TN_CAUSE_NONE)
                 differs(this_trial, "epsilon %g: design %llu does not fit", epsilon, (unsigned long long)id);
-            if (found.exact && !design->on_front)
+            if (found.exact &&
+                !(found.least_ids ? design->on_front : has_values_of_front(this_trial, design)))
                 differs(this_trial, "epsilon %g: design %llu is not on the front", epsilon,
                         (unsigned long long)id);
         }

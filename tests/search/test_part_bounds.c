@@ -153,19 +153,19 @@ static void compare(const tabled *made, uint64_t id, const uint32_t *digit, size
 }
 
 /* What a design learns is no better than the sum of its parts, and as good where parts of one unit differ. */
-static void compare_learned(const tabled *made, uint64_t id, const uint32_t *digit,
-                            const tn_evaluation *found) {
+static void compare_learned(const tabled *made, uint64_t id, const uint32_t *digit, tn_layer_cost cost,
+                            double value) {
     const tn_layer_table *table = &made->table;
-    const double value = table->learns_more ? -found->accuracy : found->perplexity;
-    double bound = table->learned_rest;
+    const size_t place = cost - TN_LEARNED_FIRST;
+    double bound = table->learned_rest[place];
     uint32_t differing = 0;
     for (uint32_t u = 0; u < table->units; u++) {
         const tn_unit *unit = &made->units.unit[u];
-        const double *learned = table->unit[u].learned;
+        const double *learned = table->unit[u].learned[place];
         bool differs = false;
         for (uint64_t o = 0; o < table->unit[u].options; o++) {
             differs |= learned[o] != learned[0];
-            assert_true(table->learns_more ? learned[o] <= 0 : learned[o] >= 0);
+            assert_true(tn_cost_is_negated(table, cost) ? learned[o] <= 0 : learned[o] >= 0);
         }
         bound += learned[tn_digits_number(&made->space->choices, unit->axis, unit->axes, digit)];
         differing += differs;
@@ -173,8 +173,16 @@ static void compare_learned(const tabled *made, uint64_t id, const uint32_t *dig
     if (isnan(value)) return;
     if (bound > value + 1e-9) differs(made, id, "learned", bound, value);
     if (differing == 1) assert_true(bound > value - 1e-9);
-    sum.learned++;
-    sum.apart += (value - bound) / fabs(value);
+    sum.learned += cost == TN_COST_LEARNED;
+    sum.apart += cost == TN_COST_LEARNED ? (value - bound) / fabs(value) : 0;
+}
+
+static void compare_all_learned(const tabled *made, uint64_t id, const uint32_t *digit,
+                                const tn_evaluation *found) {
+    compare_learned(made, id, digit, TN_COST_LEARNED,
+                    made->table.learns_more ? -found->accuracy : found->perplexity);
+    compare_learned(made, id, digit, TN_COST_DEVIATION, found->accuracy_deviation);
+    compare_learned(made, id, digit, TN_COST_BASIS, found->accuracy_interpolated);
 }
 
 static void compare_keys(tabled *made, const test_every_design *truth, uint64_t keys, tn_arena *arena) {
@@ -185,13 +193,14 @@ static void compare_keys(tabled *made, const test_every_design *truth, uint64_t 
     assert_non_null(inner);
     for (uint64_t b = 0; b < space->inner_count; b++) inner[b] = b;
     keys_of(made, keys, digit);
-    if (tn_layer_table_make(space, &made->units, digit, inner, space->inner_count, true, 1, arena,
+    if (tn_layer_table_make(space, &made->units, digit, inner, space->inner_count, true, INFINITY, 1, arena,
                             &made->table, &error) != TN_OK)
         fail_msg("seed %llu: %s", (unsigned long long)made->seed, error.message);
     const bool learns = space->accuracy_table.rows > 0 && !made->table.refused;
-    if (learns &&
-        tn_learned_bounds_find(space, &made->units, digit, 10000, arena, &made->table, &error) != TN_OK)
-        fail_msg("seed %llu: %s", (unsigned long long)made->seed, error.message);
+    for (int c = TN_LEARNED_FIRST; learns && c < TN_LEARNED_FIRST + TN_LEARNED_COSTS; c++)
+        if (tn_learned_bounds_find(space, &made->units, digit, (tn_layer_cost)c, 10000, arena, &made->table,
+                                   &error) != TN_OK)
+            fail_msg("seed %llu: %s", (unsigned long long)made->seed, error.message);
     for (uint64_t id = 0; !made->table.refused && !made->table.empty && id < truth->designs; id++) {
         bool of_keys = true;
         for (size_t i = 0; i < space->choices.count; i++)
@@ -202,7 +211,7 @@ static void compare_keys(tabled *made, const test_every_design *truth, uint64_t 
         uint64_t build = tn_digits_number(&space->choices, space->inner, space->inners, own);
         assert_false(made->table.impossible[build]);
         compare(made, id, own, (size_t)build, &truth->design[id].evaluation);
-        if (learns) compare_learned(made, id, own, &truth->design[id].evaluation);
+        if (learns) compare_all_learned(made, id, own, &truth->design[id].evaluation);
     }
     free(inner);
 }
