@@ -395,8 +395,8 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
     if (summary->possible_least_doubt > tn_possible_least)
         tn_say("only neighbours of the front are looked at that learn more than it, and less, with a "
                "probability "
-               "of at least\n%.2g each (docs/space-file.md, possible.csv): all are over %d\n",
-               summary->possible_least_doubt, TN_POSSIBLE_NEIGHBOURS_MOST);
+               "of at least\n%.2g each (docs/space-file.md, possible.csv): all are over %llu\n",
+               summary->possible_least_doubt, (unsigned long long)summary->possible_most);
     print_certificate(summary);
     print_causes(summary);
     if (summary->seconds > 0) /* a merge evaluates nothing */

@@ -50,7 +50,7 @@ static tn_status look(tn_possible_study *study, tn_arena *arena, tn_possible_lis
     if (study->learned.combinations == 0) return TN_OK;
     TN_TRY(begin_front(study, arena, error));
     TN_TRY(tn_front_neighbours_find(&study->learned, study->point, study->members, tn_possible_least,
-                                    TN_POSSIBLE_NEIGHBOURS_MOST, arena, &study->neighbours, error));
+                                    study->neighbours_most, arena, &study->neighbours, error));
     TN_TRY(tn_possible_workers_begin(study, error));
     TN_TRY(tn_possible_price_likely(study, error));
     TN_TRY(tn_possible_settle(study, arena, error));
@@ -58,7 +58,7 @@ static tn_status look(tn_possible_study *study, tn_arena *arena, tn_possible_lis
 }
 
 tn_status tn_possible_designs(const tn_space *space, const tn_point *front, const tn_evaluation *evaluation,
-                              size_t front_count, unsigned threads, tn_arena *arena,
+                              size_t front_count, size_t most, unsigned threads, tn_arena *arena,
                               tn_possible_list *possible, tn_error *error) {
     *possible = (tn_possible_list){0};
     if (front_count == 0 || space->choices.is_vast || space->accuracy_table.rows == 0) return TN_OK;
@@ -69,7 +69,8 @@ tn_status tn_possible_designs(const tn_space *space, const tn_point *front, cons
                                  .threads = threads ? (int)threads : omp_get_max_threads(),
                                  .point = front,
                                  .evaluation = evaluation,
-                                 .members = front_count};
+                                 .members = front_count,
+                                 .neighbours_most = most};
     if (study->accuracy == space->objectives) return TN_OK;
     if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "interrupted");
     tn_status status = look(study, arena, possible, error);

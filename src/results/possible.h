@@ -3,7 +3,7 @@
  *
  * Accuracies are drawn from their model (results/settled.h), one for all designs that learn alike; a design's probability is the
  * share of the draws in which no other of those looked at dominates it. Looked at are the front and its neighbours
- * (results/neighbours.h) of a doubt of at least tn_possible_least; where these are over TN_POSSIBLE_NEIGHBOURS_MOST, those of the most doubt.
+ * (results/neighbours.h) of a doubt of at least tn_possible_least; where these are too many, those of the most doubt.
  */
 #ifndef TN_RESULTS_POSSIBLE_H
 #define TN_RESULTS_POSSIBLE_H
@@ -32,9 +32,10 @@ typedef struct tn_possible_list {
     double least_doubt; /* of those looked at: tn_possible_least, unless they are too many; 0: none were */
 } tn_possible_list;
 
-/* In the arena, from the front and its evaluations. threads 0: as many as there are. TN_INTERRUPTED by interruptions. */
+/* In the arena, from the front and its evaluations. most: of neighbours. threads 0: as many as there are. TN_INTERRUPTED by
+ * interruptions. */
 tn_status tn_possible_designs(const tn_space *space, const tn_point *front, const tn_evaluation *evaluation,
-                              size_t front_count, unsigned threads, tn_arena *arena,
+                              size_t front_count, size_t most, unsigned threads, tn_arena *arena,
                               tn_possible_list *possible, tn_error *error);
 
 #endif

@@ -59,6 +59,7 @@ typedef struct tn_possible_study {
     size_t members;                  /* of the front */
     tn_learned_rival *member;        /* the same as rivals */
     tn_front_neighbours neighbours;
+    size_t neighbours_most;
     tn_rivals front, known;
     tn_arena known_arena;
     tn_priced_designs priced; /* besides the front */

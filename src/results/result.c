@@ -1,5 +1,6 @@
 #include "results/result.h"
 
+#include "base/checked.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/interrupt.h"
@@ -363,8 +364,13 @@ static tn_status write_possible(const char *folder, const tn_space *space, const
     tn_possible_list possible = {0};
     TN_TRY(TN_NEW(arena, front->count, &evaluation, error));
     for (size_t i = 0; i < front->count; i++) evaluation[i] = front->item[i].evaluation;
-    const tn_status status = tn_possible_designs(space, point, evaluation, front->count, options->threads,
-                                                 arena, &possible, error);
+    /* A sweep with a budget looks at no more of them than it has seen. */
+    summary->possible_most = summary->evaluated < summary->designs
+                                 ? tn_least(summary->evaluated, TN_POSSIBLE_NEIGHBOURS_MOST)
+                                 : TN_POSSIBLE_NEIGHBOURS_MOST;
+    const tn_status status =
+        tn_possible_designs(space, point, evaluation, front->count, summary->possible_most, options->threads,
+                            arena, &possible, error);
     /* They take a while: a sweep that is to stop leaves them to the one that goes on with it. */
     if (status == TN_INTERRUPTED)
         possible.count = 0;

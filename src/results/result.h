@@ -44,7 +44,8 @@ typedef struct tn_summary {
     const char *space;
     uint64_t designs, evaluated, feasible, front;
     uint64_t possible;           /* designs besides that may be on it (results/possible.h), */
-    double possible_least_doubt; /* of those looked at */
+    double possible_least_doubt; /* of those looked at, */
+    uint64_t possible_most;      /* which are no more than that */
     /* What `feasible` and the causes were counted by: "price"; "bound", what designs cost at least (search/evaluator.h), so that
      * some of those that count as feasible do not fit as laid; "set", what sets of designs do. */
     const char *counted_by;

@@ -202,7 +202,8 @@ static size_t compare(const char *objectives, double spread) {
         front[members] = all[i].point;
         evaluation[members++] = all[i].evaluation;
     }
-    ok(tn_possible_designs(&space, front, evaluation, members, 2, &arena, &possible, &error));
+    ok(tn_possible_designs(&space, front, evaluation, members, TN_POSSIBLE_NEIGHBOURS_MOST, 2, &arena,
+                           &possible, &error));
     for (size_t i = 0; i < count; i++) {
         if (!all[i].is_looked_at) continue;
         all[i].probability = find_probability(&all[i]);
@@ -247,12 +248,13 @@ static void an_interruption_ends_it(void **state) {
     }
     for (double seconds = 1e-6; seconds < 0.01; seconds *= 10) {
         tn_interrupt_after(seconds);
-        const tn_status status =
-            tn_possible_designs(&space, front, evaluation, members, 1, &arena, &possible, &error);
+        const tn_status status = tn_possible_designs(
+            &space, front, evaluation, members, TN_POSSIBLE_NEIGHBOURS_MOST, 1, &arena, &possible, &error);
         tn_interrupt_after(0);
         assert_int_equal(status, TN_INTERRUPTED);
     }
-    ok(tn_possible_designs(&space, front, evaluation, members, 1, &arena, &possible, &error));
+    ok(tn_possible_designs(&space, front, evaluation, members, TN_POSSIBLE_NEIGHBOURS_MOST, 1, &arena,
+                           &possible, &error));
     assert_true(possible.count >= members);
 }
 

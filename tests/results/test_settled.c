@@ -108,7 +108,8 @@ static void possible_designs_are_those_of_all_fronts(void **state) {
     ok(TN_NEW(&arena, result.front_count, &evaluation, &error));
     for (size_t i = 0; i < result.front_count; i++)
         ok(tn_evaluate_design(evaluator, point[i].id, &evaluation[i], &error));
-    ok(tn_possible_designs(space, point, evaluation, result.front_count, 2, &arena, &possible, &error));
+    ok(tn_possible_designs(space, point, evaluation, result.front_count, TN_POSSIBLE_NEIGHBOURS_MOST, 2,
+                           &arena, &possible, &error));
     assert_true(possible.count > result.front_count);
     for (size_t i = 0; i < count; i++) {
         double share = 0;
