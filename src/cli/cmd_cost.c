@@ -574,7 +574,7 @@ static tn_status price(const tn_target *target, tn_program_cache *cache, tn_aren
     cost->build = design->build;
     cost->step = *priced.step;
     TN_TRY(tn_price_explain(priced.workload, &cost->build, arena, &cost->why, error));
-    if (cost->why.misfits) TN_TRY(tn_remedies_find(design, &limits, arena, &cost->remedies, error));
+    if (cost->why.misfits) TN_TRY(tn_remedies_of(&priced, &limits, cache, arena, &cost->remedies, error));
     if (!cost->why.misfits) TN_TRY(try_doubles(&priced, cache, cost, error));
     TN_TRY(tn_clock_prices(&priced, cost->clock, &cost->clocks, error));
     TN_TRY(tn_grouping_compare(&priced, cost->grouping, error));

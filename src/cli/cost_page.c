@@ -30,47 +30,47 @@ static bool same_kind(const char *a, const char *b) {
     return stem_a == stem_b && strncmp(a, b, stem_a) == 0 && strcmp(dot_a, dot_b) == 0;
 }
 
-static uint64_t cycles_of(const tn_cost *cost, const char *layer, int phase, uint64_t *all) {
-    const tn_step *step = cost->why.step;
-    uint64_t sum = 0;
-    *all = 0;
-    for (uint32_t i = 0; i < cost->why.items; i++) {
-        const tn_timeline_item *item = &cost->why.item[i];
-        const tn_operation *operation = &step->operation[item->operation];
-        uint64_t cycles = item->finish - item->start;
-        *all += cycles;
-        if ((int)operation->phase == phase && same_kind(step->layer[operation->layer].name, layer))
-            sum += cycles;
+/* kind[l]: the first layer of the kind of layer l. A step has a few dozen kinds, whatever the number of its layers. */
+static void find_kinds(const tn_step *step, uint32_t *kind) {
+    for (uint32_t l = 0; l < step->layers; l++) {
+        uint32_t first = 0;
+        while (first < l &&
+               !(kind[first] == first && same_kind(step->layer[first].name, step->layer[l].name)))
+            first++;
+        kind[l] = first;
     }
-    return sum;
 }
 
-/* The first operation of each layer and phase asks for all of its kind; a step has few hundred layers. */
-static share greatest_share(const tn_cost *cost, uint64_t *all) {
+static uint64_t *cycles_of(const tn_cost *cost, const uint32_t *kind, uint64_t (*cycles)[TN_PHASES],
+                           uint32_t item) {
+    const tn_operation *operation = &cost->why.step->operation[cost->why.item[item].operation];
+    return &cycles[kind[operation->layer]][operation->phase];
+}
+
+/* Of the kinds and phases with the most cycles the one whose first product comes first. `kind` and `cycles`: room for each
+ * layer, zeroed. */
+static share greatest_share(const tn_cost *cost, uint32_t *kind, uint64_t (*cycles)[TN_PHASES],
+                            uint64_t *all) {
     const tn_step *step = cost->why.step;
     share most = {0};
-    uint32_t asked = UINT32_MAX;
-    int asked_phase = -1;
+    find_kinds(step, kind);
     *all = 0;
     for (uint32_t i = 0; i < cost->why.items; i++) {
+        const uint64_t taken = cost->why.item[i].finish - cost->why.item[i].start;
+        *cycles_of(cost, kind, cycles, i) += taken;
+        *all += taken;
+    }
+    for (uint32_t i = 0; i < cost->why.items; i++) {
         const tn_operation *operation = &step->operation[cost->why.item[i].operation];
-        if (operation->layer == asked && (int)operation->phase == asked_phase) continue;
-        asked = operation->layer;
-        asked_phase = (int)operation->phase;
-        if (asked > 0 && step->layers > 64 && strchr(step->layer[asked].name, '.') && most.layer &&
-            same_kind(step->layer[asked].name, most.layer) && asked_phase == most.phase)
-            continue;
-        uint64_t cycles = cycles_of(cost, step->layer[asked].name, asked_phase, all);
-        if (cycles > most.cycles) most = (share){step->layer[asked].name, asked_phase, cycles};
+        const uint64_t sum = *cycles_of(cost, kind, cycles, i);
+        if (sum > most.cycles) most = (share){step->layer[operation->layer].name, (int)operation->phase, sum};
     }
     return most;
 }
 
-static void say_greatest(const tn_cost *cost) {
+static void say_share(const tn_cost *cost, share most, uint64_t all) {
     static const char *const phase[TN_PHASES] = {"forward", "input gradient", "weight gradient", "update"};
-    uint64_t all;
     char time[48];
-    share most = greatest_share(cost, &all);
     if (!most.layer || all == 0) return;
     double seconds = (double)most.cycles / (1e6 * cost->why.clock_MHz);
     const char *dot = strchr(most.layer, '.');
@@ -81,6 +81,19 @@ static void say_greatest(const tn_cost *cost) {
                   repeated ? (int)stem : (int)strlen(most.layer), most.layer, repeated ? "*" : "",
                   repeated ? dot : "", phase[most.phase], tn_quantity_text(seconds, "s", time),
                   100.0 * (double)most.cycles / (double)all);
+}
+
+/* Nothing where memory is short. */
+static void say_greatest(const tn_cost *cost) {
+    const uint32_t layers = cost->why.step->layers;
+    tn_arena scratch = {0};
+    uint32_t *kind;
+    uint64_t(*cycles)[TN_PHASES], all;
+    if (TN_NEW(&scratch, layers, &kind, NULL) == TN_OK && TN_NEW(&scratch, layers, &cycles, NULL) == TN_OK) {
+        const share most = greatest_share(cost, kind, cycles, &all);
+        say_share(cost, most, all);
+    }
+    tn_arena_free(&scratch);
 }
 
 /* ---- what to change ---- */

@@ -2,54 +2,9 @@
 
 #include "base/checked.h"
 #include "base/interrupt.h"
-#include "flow/bounds.h"
-#include "flow/problem.h"
-#include "flow/queue.h"
+#include "flow/exact_engine.h"
 
-#include <math.h>
 #include <string.h>
-
-/* A set of tensors and the best tree known for it. */
-typedef struct node {
-    uint64_t set, open;
-    uint64_t cost;
-    uint64_t size;    /* elements of its tensor */
-    uint64_t largest; /* elements of the largest tensor made in its tree */
-    uint64_t charged; /* elements of the charged tensors in the set (flow/bounds.h) */
-    uint64_t ahead;   /* least cost of all merges that are not in its tree */
-    uint32_t left, right;
-    bool apart; /* an outer product: its parts share no index */
-} node;
-
-typedef enum outer_rule { OUTER_NEVER, OUTER_BY_LEMMA, OUTER_ALWAYS } outer_rule;
-
-typedef struct engine {
-    const tn_problem *problem;
-    const tn_pricing *pricing;
-    tn_remaining_cost remaining; /* nothing under foreign prices, for it counts MACs */
-    bool plain;
-    outer_rule outer;
-    tn_arena *arena;
-    tn_error *error;
-
-    uint32_t nodes, node_capacity;
-    node *node;
-    tn_set_map number_of; /* from set to node */
-    tn_queue waiting;
-
-    /* Finished sets: of a plain network by their open groups, those without an output group also in `inner`,
-     * smallest first; of others one after the other. */
-    tn_neighbours neighbours;
-    uint32_t inners, *inner;
-    uint32_t done;
-    uint64_t *done_set, *done_open;
-    uint32_t *done_node;
-
-    uint64_t bound; /* no tree that costs more is wanted */
-    uint64_t largest_input, work, work_most;
-    uint32_t nodes_most, links_most;
-    uint32_t full; /* node of all tensors, or NONE */
-} engine;
 
 #define NONE UINT32_MAX
 
@@ -59,11 +14,12 @@ enum {
     NODES_MOST = 1 << 20, /* about 500 MB with all that is kept of them */
     LINKS_MOST = 1 << 22,
     MEMORY_MOST = 4,
+    PAGE_WORK = 128, /* what the columns of a page take beside looking at a pair */
 };
 
 /* ---- storage ---- */
 
-static tn_status widen(engine *e, void *items, size_t old_count, size_t count, size_t size) {
+static tn_status widen(tn_exact_engine *e, void *items, size_t old_count, size_t count, size_t size) {
     void *old, *fresh = NULL;
     memcpy(&old, items, sizeof old);
     TN_TRY(tn_arena_alloc(e->arena, count, size, &fresh, e->error));
@@ -72,7 +28,7 @@ static tn_status widen(engine *e, void *items, size_t old_count, size_t count, s
     return TN_OK;
 }
 
-static tn_status grow_nodes(engine *e) {
+static tn_status grow_nodes(tn_exact_engine *e) {
     uint32_t growth = e->node_capacity < NODES_MOST / 4 ? 4 : 2;
     uint32_t capacity = e->node_capacity ? growth * e->node_capacity : FIRST_NODES;
     TN_TRY(widen(e, &e->node, e->nodes, capacity, sizeof *e->node));
@@ -87,7 +43,8 @@ static tn_status grow_nodes(engine *e) {
 /* ---- costs ---- */
 
 /* The cheaper orientation; *turned if it is (b, a). */
-static uint64_t ask_price(const engine *e, const node *a, const node *b, bool *turned) {
+static uint64_t ask_price(const tn_exact_engine *e, const tn_exact_node *a, const tn_exact_node *b,
+                          bool *turned) {
     const tn_problem *problem = e->problem;
     uint64_t both = a->open & b->open;
     uint64_t out = tn_problem_open(problem, a->open | b->open, a->set | b->set);
@@ -107,7 +64,8 @@ static uint64_t ask_price(const engine *e, const node *a, const node *b, bool *t
 }
 
 /* Without prices the part with the lowest tensor comes first. */
-static uint64_t joint_cost(const engine *e, const node *a, const node *b, bool *turned) {
+static uint64_t joint_cost(const tn_exact_engine *e, const tn_exact_node *a, const tn_exact_node *b,
+                           bool *turned) {
     *turned = tn_lowest(a->set) > tn_lowest(b->set);
     uint64_t here =
         e->pricing ? ask_price(e, a, b, turned) : tn_problem_product(e->problem, a->open | b->open);
@@ -116,44 +74,42 @@ static uint64_t joint_cost(const engine *e, const node *a, const node *b, bool *
 
 /* ---- the search ---- */
 
-static tn_status add_node(engine *e, const node *fresh, uint32_t *number) {
+static tn_status add_node(tn_exact_engine *e, const tn_exact_node *fresh, uint32_t *number) {
     if (e->nodes == e->node_capacity) TN_TRY(grow_nodes(e));
     *number = e->nodes++;
     e->node[*number] = *fresh;
     return tn_set_map_add(&e->number_of, fresh->set, *number, e->arena, e->error);
 }
 
-/* Lemma 2: the tensor that takes the outer product of two parts has so many elements at least, whatever the
- * parts (|A| |B| max(|A|, |B|) is least where they are alike). */
-static uint64_t least_taker(const node *apart) {
-    uint64_t root = (uint64_t)sqrt((double)apart->size);
-    while (root && root > apart->size / root) root--;
-    return tn_saturating_mul(apart->size, root);
+static uint32_t tensors_of(uint64_t set) {
+    return (uint32_t)__builtin_popcountll(set);
 }
 
-/* True if lemma 2 lets `whole` take the outer product: it has all its indices and elements enough. */
-static bool takes(const node *whole, const node *apart) {
-    return !(apart->open & ~whole->open) && whole->size >= least_taker(apart);
-}
-
-static bool some_input_takes(const engine *e, const node *apart) {
-    for (uint64_t outside = e->problem->all & ~apart->set; outside; outside &= outside - 1)
-        if (takes(&e->node[__builtin_ctzll(outside)], apart)) return true;
-    return false;
-}
-
-/* An outer product of a plain network goes into a tensor of the network or into one that is counted beside
- * those. */
-static uint64_t cost_ahead(const engine *e, const node *n) {
-    if (e->pricing) return 0;
-    if (n->apart && e->plain && !some_input_takes(e, n))
-        return tn_saturating_add(e->remaining.total - n->charged, least_taker(n));
+/* By what is charged: an outer product of a plain network goes into a tensor of the network or into one that is
+ * counted beside those. */
+static uint64_t charged_ahead(const tn_exact_engine *e, const tn_exact_node *n) {
+    if (n->apart && e->plain && !tn_outer_some_input_takes(e, n))
+        return tn_saturating_add(e->remaining.total - n->charged, tn_outer_least_taker(n));
     return tn_remaining_cost_beside(&e->remaining, n->set, n->open, n->size, n->charged);
 }
 
+static uint64_t cost_ahead(const tn_exact_engine *e, const tn_exact_node *n) {
+    if (e->pricing) return 0;
+    uint64_t charged = charged_ahead(e, n);
+    return e->cuts ? tn_greatest(charged, tn_cut_bound_beside(e->cuts, tensors_of(n->set), n->size))
+                   : charged;
+}
+
+/* What is ahead of the union of a and b, whatever its result. */
+static uint64_t least_ahead(const tn_exact_engine *e, const tn_exact_node *a, const tn_exact_node *b) {
+    uint64_t charged = e->remaining.total - a->charged - b->charged;
+    return e->cuts ? tn_greatest(charged, e->cuts->beside[tensors_of(a->set | b->set)]) : charged;
+}
+
 /* The number of the union of a and b, or NONE if no tree of this cost with it can be within the bound. */
-static tn_status find_union(engine *e, const node *a, const node *b, uint64_t cost, uint32_t *number) {
-    node fresh = {.set = a->set | b->set, .charged = a->charged + b->charged, .cost = UINT64_MAX};
+static tn_status find_union(tn_exact_engine *e, const tn_exact_node *a, const tn_exact_node *b, uint64_t cost,
+                            uint32_t *number) {
+    tn_exact_node fresh = {.set = a->set | b->set, .charged = a->charged + b->charged, .cost = UINT64_MAX};
     *number = tn_set_map_find(&e->number_of, fresh.set);
     if (*number != TN_SET_MAP_NONE) {
         if (tn_saturating_add(cost, e->node[*number].ahead) > e->bound) *number = NONE;
@@ -168,16 +124,15 @@ static tn_status find_union(engine *e, const node *a, const node *b, uint64_t co
 }
 
 /* Offers the merge of nodes a and b as the tree of their union. */
-static tn_status offer(engine *e, uint32_t a, uint32_t b) {
+static tn_status offer(tn_exact_engine *e, uint32_t a, uint32_t b) {
     bool turned;
     uint32_t number;
     e->work += e->pricing ? 4 * OFFER_WORK : OFFER_WORK;
     uint64_t cost = joint_cost(e, &e->node[a], &e->node[b], &turned);
-    uint64_t others = e->remaining.total - e->node[a].charged - e->node[b].charged;
-    if (tn_saturating_add(cost, others) > e->bound) return TN_OK;
+    if (tn_saturating_add(cost, least_ahead(e, &e->node[a], &e->node[b])) > e->bound) return TN_OK;
     TN_TRY(find_union(e, &e->node[a], &e->node[b], cost, &number));
     if (number == NONE) return TN_OK;
-    node *item = &e->node[number];
+    tn_exact_node *item = &e->node[number];
     if (cost > item->cost) return TN_OK;
     uint64_t largest = tn_greatest(item->size, tn_greatest(e->node[a].largest, e->node[b].largest));
     bool cheaper = cost < item->cost;
@@ -195,20 +150,39 @@ static tn_status offer(engine *e, uint32_t a, uint32_t b) {
     return tn_queue_push(&e->waiting, entry, e->arena, e->error);
 }
 
-static uint64_t inner_groups(const engine *e, const node *n) {
+static uint64_t inner_groups(const tn_exact_engine *e, const tn_exact_node *n) {
     return n->open & ~e->problem->output;
 }
 
 /* An outer product merges with what takes it alone. */
-static bool may_merge(const node *a, const node *b) {
-    return a->apart ? takes(b, a) : !b->apart || takes(a, b);
+static bool may_merge(const tn_exact_node *a, const tn_exact_node *b) {
+    return a->apart ? tn_outer_takes(b, a) : !b->apart || tn_outer_takes(a, b);
 }
 
-/* The greatest key of a finished set that a tree within the bound merges with the node: whatever the merge takes, it is no
- * less than what consuming that set adds, so the tree costs at least its key and what the node cost beyond its charges. */
-static uint64_t partner_key_most(const engine *e, const node *own) {
-    uint64_t room = tn_saturating_add(e->bound, own->charged);
-    return own->cost > room ? 0 : room - own->cost;
+/* The greatest key of a finished set that a tree within the bound merges with a node of this cost, whose tree was to cost
+ * `counted` at least when that key was made: the tree costs at least the key and what the node costs beyond that. */
+static uint64_t key_most(const tn_exact_engine *e, uint64_t cost, uint64_t counted) {
+    uint64_t room = tn_saturating_add(e->bound, counted);
+    return cost > room ? 0 : room - cost;
+}
+
+/* Key and `beyond` count what the node is charged, or the least of any tree of so many tensors. */
+static uint64_t partner_key_most(const tn_exact_engine *e, const tn_exact_node *own) {
+    uint64_t counted = own->charged;
+    if (e->cuts) counted = tn_greatest(counted, e->cuts->within[tensors_of(own->set)]);
+    return key_most(e, own->cost, counted);
+}
+
+/* The merge is least where the two share the largest groups. */
+static void set_factors(const tn_exact_engine *e, const tn_exact_node *own, uint32_t group,
+                        tn_neighbour_query *query) {
+    uint64_t factor = own->size / e->problem->size[group], left = query->after;
+    for (uint32_t k = 0; k < TN_NEIGHBOUR_FACTORS; k++) {
+        uint64_t largest = tn_problem_largest(e->problem, left);
+        query->factor[k] = factor;
+        factor /= tn_problem_product(e->problem, largest);
+        left &= ~largest;
+    }
 }
 
 /* What the merge of two finished sets spans, whose sizes fit 64 bits. */
@@ -218,43 +192,72 @@ static uint64_t merge_elements(const tn_problem *problem, uint64_t a, uint64_t b
     return tn_saturating_mul(a / product, b);
 }
 
+/* True if a tree within the bound may merge the two. */
+static bool may_pair(const tn_exact_engine *e, const tn_exact_node *own, const tn_neighbour_query *query,
+                     const tn_neighbour *item) {
+    if (item->set & query->set || item->open & query->before) return false;
+    if (tn_saturating_add(item->beyond, tn_greatest(own->size, item->size)) > query->most) return false;
+    uint64_t merge = merge_elements(e->problem, own->size, item->size, own->open & item->open);
+    if (tn_saturating_add(item->beyond, merge) > query->most) return false;
+    return !(own->apart || item->apart) || may_merge(own, &e->node[item->node]);
+}
+
+/* Pairs the node with those of a page of the list. */
+static tn_status pair_over_page(tn_exact_engine *e, uint32_t number, const tn_exact_node *own,
+                                const tn_neighbour_list *list, uint32_t first,
+                                const tn_neighbour_query *query) {
+    const tn_neighbour_page *page = list->page[first / TN_NEIGHBOUR_PAGE];
+    const tn_neighbour_column candidates = tn_neighbour_candidates(page, query);
+    e->work += PAGE_WORK;
+    for (uint32_t w = 0; w < TN_NEIGHBOUR_WORDS; w++)
+        for (uint64_t left = candidates.word[w]; left; left &= left - 1) {
+            const tn_neighbour *item = &list->item[first + 64 * w + (uint32_t)__builtin_ctzll(left)];
+            e->work++;
+            if (item->key <= query->key && may_pair(e, own, query, item))
+                TN_TRY(offer(e, number, item->node));
+        }
+    return TN_OK;
+}
+
 /* Pairs a set of a plain network with the finished sets that lie behind the group, and behind none that came
  * before it. */
-static tn_status pair_over(engine *e, uint32_t number, uint32_t group) {
-    const uint64_t set = e->node[number].set, open = e->node[number].open, size = e->node[number].size,
-                   most = partner_key_most(e, &e->node[number]),
-                   before = inner_groups(e, &e->node[number]) & (((uint64_t)1 << group) - 1);
-    const bool apart = e->node[number].apart, other = !tn_neighbours_side(e->problem, group, set);
-    const tn_neighbour_list *list = &e->neighbours.list[group][other];
-    uint32_t i = 0;
-    for (; i < list->count && list->item[i].key <= most; i++) {
-        const tn_neighbour *item = &list->item[i];
-        if (item->set & set || item->open & before) continue;
-        if (tn_saturating_add(item->beyond, tn_greatest(size, item->size)) > most) continue;
-        uint64_t merge = merge_elements(e->problem, size, item->size, open & item->open);
-        if (tn_saturating_add(item->beyond, merge) > most) continue;
-        if ((apart || item->apart) && !may_merge(&e->node[number], &e->node[item->node])) continue;
-        TN_TRY(offer(e, number, item->node));
+static tn_status pair_over(tn_exact_engine *e, uint32_t number, const tn_exact_node *own, uint32_t group,
+                           tn_neighbour_query *query) {
+    const uint64_t groups = inner_groups(e, own), before = groups & (((uint64_t)1 << group) - 1);
+    tn_neighbour_list *list = &e->neighbours.list[group][!tn_neighbours_side(e->problem, group, own->set)];
+    query->before = before;
+    if (list->count >= TN_NEIGHBOURS_MANY) {
+        query->after = groups & ~before & ~((uint64_t)1 << group);
+        set_factors(e, own, group, query);
+        TN_TRY(tn_neighbours_fill(list, query->key, e->arena, e->error));
     }
-    e->work += i;
+    uint32_t i = 0;
+    for (; i < list->filled && list->item[i].key <= query->key; i += TN_NEIGHBOUR_PAGE)
+        TN_TRY(pair_over_page(e, number, own, list, i, query));
+    for (i = list->filled; i < list->count && list->item[i].key <= query->key; i++)
+        if (may_pair(e, own, query, &list->item[i])) TN_TRY(offer(e, number, list->item[i].node));
+    e->work += i - list->filled;
     return TN_OK;
 }
 
 /* Outer products are listed under their first group alone: what takes them has them all. */
-static uint64_t listed_groups(const engine *e, uint32_t number) {
+static uint64_t listed_groups(const tn_exact_engine *e, uint32_t number) {
     uint64_t groups = inner_groups(e, &e->node[number]);
     return e->node[number].apart ? tn_lowest(groups) : groups;
 }
 
-static tn_status pair_plainly(engine *e, uint32_t number) {
+static tn_status pair_plainly(tn_exact_engine *e, uint32_t number) {
+    const tn_exact_node own = e->node[number];
+    tn_neighbour_query query = {
+        .set = own.set, .key = partner_key_most(e, &own), .most = key_most(e, own.cost, own.charged)};
     for (uint64_t groups = listed_groups(e, number); groups; groups &= groups - 1)
-        TN_TRY(pair_over(e, number, (uint32_t)__builtin_ctzll(groups)));
+        TN_TRY(pair_over(e, number, &own, (uint32_t)__builtin_ctzll(groups), &query));
     return TN_OK;
 }
 
-static tn_status pair_with_finished(engine *e, uint32_t number) {
+static tn_status pair_with_finished(tn_exact_engine *e, uint32_t number) {
     uint64_t set = e->node[number].set, open = e->node[number].open;
-    bool any = e->outer == OUTER_ALWAYS;
+    bool any = e->outer == TN_OUTER_ALWAYS;
     for (uint32_t i = 0; i < e->done; i++)
         if (!(e->done_set[i] & set) && (any || e->done_open[i] & open))
             TN_TRY(offer(e, number, e->done_node[i]));
@@ -262,58 +265,22 @@ static tn_status pair_with_finished(engine *e, uint32_t number) {
     return TN_OK;
 }
 
-/* Lemma 2: the tensor D that takes both at once has at least so many elements. */
-static uint64_t needed_partner(const node *a, const node *b) {
-    return tn_saturating_mul(tn_saturating_mul(a->size, b->size), tn_greatest(a->size, b->size));
-}
-
-/* What the outer product, making such a D and taking both with it cost at least; a and b themselves apart. */
-static uint64_t least_with_outer(const node *a, const node *b, uint64_t need) {
-    return tn_saturating_add(tn_saturating_mul(a->size, b->size), tn_saturating_add(need, need));
-}
-
-/* Some tensor of the network outside both sets can be D. */
-static bool some_input_takes_both(const engine *e, const node *a, const node *b, uint64_t need) {
-    uint64_t united = a->open | b->open, outside = e->problem->all & ~(a->set | b->set);
-    if (need > e->largest_input) return false;
-    for (; outside; outside &= outside - 1) {
-        int t = __builtin_ctzll(outside);
-        if (!(united & ~e->problem->tensor[t]) && e->node[t].size >= need) return true;
-    }
-    return false;
-}
-
-/* Everything but making D, where D is made, and consuming it. */
-static uint64_t least_beside(const engine *e, const node *a, const node *b) {
-    uint64_t others = e->remaining.total - a->charged - b->charged;
-    uint64_t below = tn_saturating_add(a->cost, b->cost);
-    return tn_saturating_add(tn_saturating_mul(a->size, b->size), tn_saturating_add(below, others));
-}
-
-static bool may_pay(const engine *e, const node *a, const node *b, uint64_t need, uint64_t least) {
-    uint64_t extra = least_beside(e, a, b);
-    if (extra > e->bound) return false;
-    least = tn_saturating_add(least, tn_saturating_add(a->cost, b->cost));
-    if (least <= e->bound && tn_saturating_add(extra, need) <= e->bound) return true;
-    return some_input_takes_both(e, a, b, need);
-}
-
 /* Pairs an inner set with inner sets it shares nothing with, where lemma 2 leaves the outer product a chance.
  */
-static tn_status pair_by_lemma(engine *e, uint32_t number) {
+static tn_status pair_by_lemma(tn_exact_engine *e, uint32_t number) {
     for (uint32_t i = 0; i < e->inners; i++) {
-        const node *a = &e->node[number], *b = &e->node[e->inner[i]];
-        uint64_t need = needed_partner(a, b), least = least_with_outer(a, b, need);
+        const tn_exact_node *a = &e->node[number], *b = &e->node[e->inner[i]];
+        uint64_t need = tn_outer_needed_partner(a, b), least = tn_outer_least(a, b, need);
         if (least > e->bound && need > e->largest_input) break; /* and so for all larger ones */
         e->work++;
         if (a->set & b->set || a->open & b->open) continue;
-        if (may_pay(e, a, b, need, least)) TN_TRY(offer(e, number, e->inner[i]));
+        if (tn_outer_may_pay(e, a, b, need, least)) TN_TRY(offer(e, number, e->inner[i]));
     }
     return TN_OK;
 }
 
 /* Behind all that are no larger. */
-static void list_inner(engine *e, uint32_t number) {
+static void list_inner(tn_exact_engine *e, uint32_t number) {
     uint32_t low = 0, high = e->inners++;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -326,12 +293,12 @@ static void list_inner(engine *e, uint32_t number) {
     e->inner[low] = number;
 }
 
-static bool is_inner(const engine *e, uint32_t number) {
+static bool is_inner(const tn_exact_engine *e, uint32_t number) {
     return !(e->node[number].open & e->problem->output);
 }
 
-static tn_status list_plainly(engine *e, uint32_t number) {
-    const node *own = &e->node[number];
+static tn_status list_plainly(tn_exact_engine *e, uint32_t number) {
+    const tn_exact_node *own = &e->node[number];
     tn_neighbour item = {.set = own->set,
                          .open = own->open,
                          .key = tn_saturating_add(own->cost, own->ahead),
@@ -343,9 +310,9 @@ static tn_status list_plainly(engine *e, uint32_t number) {
     return tn_neighbours_add(&e->neighbours, e->problem, item, listed_groups(e, number), e->arena, e->error);
 }
 
-static tn_status finish(engine *e, uint32_t number) {
+static tn_status finish(tn_exact_engine *e, uint32_t number) {
     TN_TRY(e->plain ? pair_plainly(e, number) : pair_with_finished(e, number));
-    if (e->outer == OUTER_BY_LEMMA && is_inner(e, number)) TN_TRY(pair_by_lemma(e, number));
+    if (e->outer == TN_OUTER_BY_LEMMA && is_inner(e, number)) TN_TRY(pair_by_lemma(e, number));
     if (e->plain) return list_plainly(e, number);
     e->done_set[e->done] = e->node[number].set;
     e->done_open[e->done] = e->node[number].open;
@@ -353,10 +320,10 @@ static tn_status finish(engine *e, uint32_t number) {
     return TN_OK;
 }
 
-static tn_status add_tensors(engine *e) {
+static tn_status add_tensors(tn_exact_engine *e) {
     for (uint32_t t = 0; t < e->problem->tensors; t++) {
         uint32_t number;
-        node own = {.set = (uint64_t)1 << t, .open = e->problem->tensor[t]};
+        tn_exact_node own = {.set = (uint64_t)1 << t, .open = e->problem->tensor[t]};
         own.size = tn_problem_product(e->problem, own.open);
         if (e->remaining.charged >> t & 1) own.charged = own.size;
         TN_TRY(add_node(e, &own, &number));
@@ -367,7 +334,7 @@ static tn_status add_tensors(engine *e) {
 }
 
 /* Runs until the full set is finished, nothing waits any more, or the search gives up (*complete false). */
-static tn_status run(engine *e, uint64_t *level, bool *complete) {
+static tn_status run(tn_exact_engine *e, uint64_t *level, bool *complete) {
     *complete = true;
     *level = 0;
     TN_TRY(add_tensors(e));
@@ -387,21 +354,21 @@ static tn_status run(engine *e, uint64_t *level, bool *complete) {
 }
 
 /* True if lemma 2 leaves any outer product a chance, given the best tree without. */
-static bool any_outer_by_lemma(const engine *e) {
+static bool any_outer_by_lemma(const tn_exact_engine *e) {
     for (uint32_t i = 0; i < e->inners; i++) {
-        const node *a = &e->node[e->inner[i]]; /* the larger one */
+        const tn_exact_node *a = &e->node[e->inner[i]]; /* the larger one */
         for (uint32_t j = 0; j < i; j++) {
-            const node *b = &e->node[e->inner[j]];
-            uint64_t need = needed_partner(a, b), least = least_with_outer(a, b, need);
+            const tn_exact_node *b = &e->node[e->inner[j]];
+            uint64_t need = tn_outer_needed_partner(a, b), least = tn_outer_least(a, b, need);
             if (least > e->bound && need > e->largest_input) break;
             if (a->set & b->set || a->open & b->open) continue;
-            if (may_pay(e, a, b, need, least)) return true;
+            if (tn_outer_may_pay(e, a, b, need, least)) return true;
         }
     }
     return false;
 }
 
-static void reset(engine *e, outer_rule outer) {
+static void reset(tn_exact_engine *e, tn_outer_rule outer) {
     e->outer = outer;
     e->nodes = e->done = e->inners = 0;
     e->waiting.count = 0;
@@ -410,7 +377,7 @@ static void reset(engine *e, outer_rule outer) {
     tn_neighbours_clear(&e->neighbours);
 }
 
-static uint32_t write_merges(const engine *e, uint32_t number, uint32_t *next, tn_merge *merge) {
+static uint32_t write_merges(const tn_exact_engine *e, uint32_t number, uint32_t *next, tn_merge *merge) {
     if (number < e->problem->tensors) return number;
     uint32_t a = write_merges(e, e->node[number].left, next, merge);
     uint32_t b = write_merges(e, e->node[number].right, next, merge);
@@ -418,7 +385,7 @@ static uint32_t write_merges(const engine *e, uint32_t number, uint32_t *next, t
     return e->problem->tensors + (*next)++;
 }
 
-static void keep_tree(const engine *e, tn_merge *merge, tn_exact_result *result) {
+static void keep_tree(const tn_exact_engine *e, tn_merge *merge, tn_exact_result *result) {
     uint32_t next = 0;
     if (e->full == NONE) return;
     result->found = true;
@@ -426,7 +393,7 @@ static void keep_tree(const engine *e, tn_merge *merge, tn_exact_result *result)
     write_merges(e, e->full, &next, merge);
 }
 
-static tn_status search_once(engine *e, tn_merge *merge, tn_exact_result *result) {
+static tn_status search_once(tn_exact_engine *e, tn_merge *merge, tn_exact_result *result) {
     TN_TRY(run(e, &result->level, &result->complete));
     keep_tree(e, merge, result);
     return TN_OK;
@@ -434,12 +401,12 @@ static tn_status search_once(engine *e, tn_merge *merge, tn_exact_result *result
 
 /* Without outer products first, which bounds what they may cost; then with them, if any is left a chance. A known tree
  * bounds them already. */
-static tn_status search(engine *e, const tn_exact_options *options, tn_merge *merge,
+static tn_status search(tn_exact_engine *e, const tn_exact_options *options, tn_merge *merge,
                         tn_exact_result *result) {
-    const outer_rule outer = e->plain ? OUTER_BY_LEMMA : OUTER_ALWAYS;
+    const tn_outer_rule outer = e->plain ? TN_OUTER_BY_LEMMA : TN_OUTER_ALWAYS;
     if (options->known) {
         e->bound = options->known < e->bound ? options->known : e->bound;
-        e->outer = options->no_outer ? OUTER_NEVER : outer;
+        e->outer = options->no_outer ? TN_OUTER_NEVER : outer;
         return search_once(e, merge, result);
     }
     TN_TRY(search_once(e, merge, result));
@@ -451,16 +418,17 @@ static tn_status search(engine *e, const tn_exact_options *options, tn_merge *me
 
 tn_status tn_exact_search(const tn_problem *problem, const tn_exact_options *options, tn_arena *arena,
                           tn_merge *merge, tn_exact_result *result, tn_error *error) {
-    engine e = {.problem = problem,
-                .pricing = options->pricing,
-                .plain = !options->pricing && !options->no_outer && tn_problem_is_plain(problem),
-                .arena = arena,
-                .error = error,
-                .full = NONE,
-                .bound = UINT64_MAX - 1,
-                /* Most is kept for outer products. */
-                .work_most =
-                    options->no_outer || options->known ? options->work_most : options->work_most / 4};
+    tn_exact_engine e = {.problem = problem,
+                         .pricing = options->pricing,
+                         .plain = !options->pricing && !options->no_outer && tn_problem_is_plain(problem),
+                         .arena = arena,
+                         .error = error,
+                         .full = NONE,
+                         .bound = UINT64_MAX - 1,
+                         /* Most is kept for outer products. */
+                         .work_most = options->no_outer || options->known ? options->work_most
+                                                                          : options->work_most / 4};
+    if (e.plain) e.cuts = options->cuts;
     uint32_t memory = options->memory < 1 ? 1 : options->memory > MEMORY_MOST ? MEMORY_MOST : options->memory;
     e.nodes_most = memory * NODES_MOST;
     e.links_most = memory * LINKS_MOST;
@@ -478,14 +446,15 @@ tn_status tn_exact_search(const tn_problem *problem, const tn_exact_options *opt
 }
 
 uint64_t tn_exact_cost_of(const tn_problem *problem, const tn_exact_options *options, const tn_merge *merge) {
-    node made[2 * TN_PROBLEM_TENSORS];
+    tn_exact_node made[2 * TN_PROBLEM_TENSORS];
     uint32_t n = problem->tensors;
-    engine e = {.problem = problem, .pricing = options->pricing};
-    for (uint32_t t = 0; t < n; t++) made[t] = (node){.set = (uint64_t)1 << t, .open = problem->tensor[t]};
+    tn_exact_engine e = {.problem = problem, .pricing = options->pricing};
+    for (uint32_t t = 0; t < n; t++)
+        made[t] = (tn_exact_node){.set = (uint64_t)1 << t, .open = problem->tensor[t]};
     for (uint32_t i = 0; i + 1 < n; i++) {
-        const node *a = &made[merge[i].a], *b = &made[merge[i].b];
+        const tn_exact_node *a = &made[merge[i].a], *b = &made[merge[i].b];
         bool turned;
-        made[n + i] = (node){.set = a->set | b->set, .cost = joint_cost(&e, a, b, &turned)};
+        made[n + i] = (tn_exact_node){.set = a->set | b->set, .cost = joint_cost(&e, a, b, &turned)};
         made[n + i].open = tn_problem_open(problem, a->open | b->open, made[n + i].set);
     }
     return made[2 * n - 2].cost;

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "flow/cut_bound.h"
 #include "flow/problem.h"
 #include "flow/search.h"
 
@@ -22,6 +23,7 @@ typedef struct tn_exact_options {
     bool no_outer;
     const tn_pricing *pricing; /* NULL: MACs */
     uint64_t known;            /* what some tree costs, which makes the search faster; 0: nothing is known */
+    const tn_cut_bound *cuts;  /* of the same network, which makes the search faster; may be NULL */
     uint64_t work_most;
     uint32_t memory; /* how many times the usual number of sets may be kept, up to 4; 0: 1 */
 } tn_exact_options;

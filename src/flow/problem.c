@@ -88,35 +88,6 @@ bool tn_problem_is_plain(const tn_problem *problem) {
     return is_connected(problem);
 }
 
-void tn_neighbours_clear(tn_neighbours *neighbours) {
-    neighbours->count = 0;
-    for (uint32_t group = 0; group < TN_PROBLEM_GROUPS; group++)
-        for (int side = 0; side < 2; side++) neighbours->list[group][side].count = 0;
-}
-
-static tn_status widen(tn_neighbour_list *list, tn_arena *arena, tn_error *error) {
-    enum { FIRST_CAPACITY = 8 };
-    uint32_t capacity = list->capacity ? 2 * list->capacity : FIRST_CAPACITY;
-    tn_neighbour *wider = NULL;
-    TN_TRY(TN_NEW(arena, capacity, &wider, error));
-    if (list->count) memcpy(wider, list->item, list->count * sizeof *wider);
-    list->item = wider;
-    list->capacity = capacity;
-    return TN_OK;
-}
-
-tn_status tn_neighbours_add(tn_neighbours *neighbours, const tn_problem *problem, tn_neighbour item,
-                            uint64_t groups, tn_arena *arena, tn_error *error) {
-    for (; groups; groups &= groups - 1) {
-        uint32_t group = (uint32_t)__builtin_ctzll(groups);
-        tn_neighbour_list *list = &neighbours->list[group][tn_neighbours_side(problem, group, item.set)];
-        if (list->count == list->capacity) TN_TRY(widen(list, arena, error));
-        list->item[list->count++] = item;
-        neighbours->count++;
-    }
-    return TN_OK;
-}
-
 typedef struct greedy {
     const tn_problem *problem;
     uint64_t left; /* the tensors that are left; a result takes the place of its second operand */

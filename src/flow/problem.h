@@ -65,6 +65,15 @@ static inline uint64_t tn_problem_product(const tn_problem *problem, uint64_t ma
     return product;
 }
 
+/* The largest group of the mask alone, the lowest of several; nothing of nothing. */
+static inline uint64_t tn_problem_largest(const tn_problem *problem, uint64_t mask) {
+    uint64_t largest = tn_lowest(mask);
+    for (uint64_t left = mask; left; left &= left - 1)
+        if (problem->size[__builtin_ctzll(left)] > problem->size[__builtin_ctzll(largest)])
+            largest = tn_lowest(left);
+    return largest;
+}
+
 /* Groups of `united` that stay open once the set of tensors is merged. */
 static inline uint64_t tn_problem_open(const tn_problem *problem, uint64_t united, uint64_t set) {
     uint64_t closable = united & ~problem->output, open = united;
@@ -74,41 +83,6 @@ static inline uint64_t tn_problem_open(const tn_problem *problem, uint64_t unite
         closable &= closable - 1;
     }
     return open;
-}
-
-/* Finished sets of a plain network (tn_problem_is_plain), found by the index that leads to them. Internal to
- * the room. Each inner group is on two tensors, so what a set can merge with over a group holds the other
- * tensor and has the group open too: one list per group and side, in the order in which sets were finished. */
-
-typedef struct tn_neighbour {
-    uint64_t set, open;
-    uint64_t key;    /* what the set was finished at: never falls along a list */
-    uint64_t beyond; /* the least that a tree costs with it, but for what consuming it adds */
-    uint64_t size;
-    uint32_t node;
-    bool apart; /* an outer product */
-} tn_neighbour;
-
-typedef struct tn_neighbour_list {
-    uint32_t count, capacity;
-    tn_neighbour *item;
-} tn_neighbour_list;
-
-typedef struct tn_neighbours {
-    uint32_t count;                               /* in all lists */
-    tn_neighbour_list list[TN_PROBLEM_GROUPS][2]; /* [group][the set holds the later of its two tensors] */
-} tn_neighbours;
-
-/* Empties all lists, keeps the memory. */
-void tn_neighbours_clear(tn_neighbours *neighbours);
-
-/* Lists the set under each of `groups`, some of its open groups that are not in the output. */
-tn_status tn_neighbours_add(tn_neighbours *neighbours, const tn_problem *problem, tn_neighbour item,
-                            uint64_t groups, tn_arena *arena, tn_error *error);
-
-/* True if a set with the group open holds the later of the group's two tensors. */
-static inline bool tn_neighbours_side(const tn_problem *problem, uint32_t group, uint64_t set) {
-    return !(tn_lowest(problem->carriers[group]) & set);
 }
 
 /* The cost of a tree found without search, to begin a search with. Internal to the room. */

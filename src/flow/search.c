@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/interrupt.h"
 #include "flow/bounds.h"
+#include "flow/cut_bound.h"
 #include "flow/search_state.h"
 
 #include <inttypes.h>
@@ -12,6 +13,7 @@
 static const uint64_t USUAL_WORK = 5000000000; /* a few seconds */
 static const uint64_t QUICK_WORK =
     1 << 22; /* some ten milliseconds, about what the anytime rounds that follow take */
+static const uint64_t QUICK_BOUND_WORK = 1 << 24; /* some ten milliseconds, mostly less */
 static const uint64_t DEFAULT_SEED = 1;
 enum { ANYTIME_ROUNDS = 8, QUICK_ROUNDS = 2 };
 
@@ -512,16 +514,18 @@ static tn_status raise_by_relaxation(tn_search_state *state, uint64_t *bound, ui
 }
 
 static tn_status raise_by_cuts(tn_search_state *state, uint64_t *bound, uint64_t *work) {
-    uint64_t most = tn_saturating_mul(USUAL_BOUND_WORK, state->options.effort), proven;
+    uint64_t most = tn_saturating_mul(USUAL_BOUND_WORK, state->options.effort);
+    tn_cut_bound cuts;
     if (most > state->options.work_most) most = state->options.work_most;
     tn_arena_reset(&state->scratch);
-    TN_TRY(tn_cut_bound(state->network, most, &state->scratch, &proven, work, state->error));
-    if (proven > *bound) *bound = proven;
+    TN_TRY(tn_cut_bound_of(state->network, most, &state->scratch, &cuts, state->error));
+    *work += most;
+    if (cuts.within[cuts.tensors] > *bound) *bound = cuts.within[cuts.tensors];
     return TN_OK;
 }
 
-/* The exact search, a little of it at first; what takes longer is bounded by the best of a few anytime rounds, for most
- * of what a search keeps and pairs costs more than a good tree. */
+/* The exact search, a little of it at first; what takes longer is bounded by the best of a few anytime rounds and by what
+ * cuts cost, for most of what a search keeps and pairs is part of no tree as good as that. */
 static tn_status search_exactly(tn_search_state *state, tn_merge *merge, tn_exact_result *exact,
                                 tn_search_result *result) {
     const uint64_t most = state->options.work_most;
@@ -535,6 +539,9 @@ static tn_status search_exactly(tn_search_state *state, tn_merge *merge, tn_exac
     options.work_most = most;
     options.known = result->found ? result->cost.macs : 0;
     tn_arena_reset(&state->scratch);
+    tn_cut_bound cuts;
+    TN_TRY(tn_cut_bound_of(state->network, QUICK_BOUND_WORK, &state->scratch, &cuts, state->error));
+    options.cuts = &cuts;
     TN_TRY(tn_exact_search(&state->problem, &options, &state->scratch, merge, exact, state->error));
     result->work += exact->work;
     return TN_OK;

@@ -167,16 +167,17 @@ static int by_class(const void *left, const void *right) {
     return (a->array > b->array) - (a->array < b->array);
 }
 
-/* first[i]: the first array of the class of array i. */
-static tn_status find_classes(maker *builder, uint32_t *first) {
-    uint32_t count = builder->step->arrays;
+/* first[i]: the first array of the class of array i, of the cores and, if so asked, of the others. */
+static tn_status find_classes(maker *builder, bool others, uint32_t *first) {
+    uint32_t count = 0;
     member *members;
-    TN_TRY(TN_NEW(builder->arena, count, &members, builder->error));
-    for (uint32_t i = 0; i < count; i++)
-        members[i] = (member){.detail = &builder->step->array[i],
-                              .bits = tn_array_word_bits(builder->step, i),
-                              .uses = &builder->uses[i],
-                              .array = i};
+    TN_TRY(TN_NEW(builder->arena, builder->step->arrays, &members, builder->error));
+    for (uint32_t i = 0; i < builder->step->arrays; i++)
+        if (others || builder->step->array[i].is_core)
+            members[count++] = (member){.detail = &builder->step->array[i],
+                                        .bits = tn_array_word_bits(builder->step, i),
+                                        .uses = &builder->uses[i],
+                                        .array = i};
     qsort(members, count, sizeof *members, by_layer);
     for (uint32_t i = 1; i < count; i++) {
         const member *before = &members[i - 1];
@@ -211,7 +212,7 @@ static tn_status add_classes(maker *builder, bool others) {
     TN_TRY(TN_NEW(builder->arena, builder->step->arrays, &first, builder->error));
     TN_TRY(TN_NEW(builder->arena, builder->step->arrays, &class_of, builder->error));
     for (uint32_t i = 0; i < builder->step->arrays; i++) class_of[i] = NONE;
-    TN_TRY(find_classes(builder, first));
+    TN_TRY(find_classes(builder, others, first));
     for (uint32_t i = 0; i < builder->step->arrays; i++) {
         if (!is_mapped(builder, i) || (!builder->step->array[i].is_core && !others)) continue;
         uint32_t *entry = &class_of[first[i]];
@@ -341,11 +342,14 @@ uint64_t tn_operand_elements(const tn_step *step, const tn_operation *operation,
     return tn_product(factor, 3, &moved) && moved < whole ? moved : whole;
 }
 
+bool tn_map_puts_off_chip(const tn_step *step, const tn_map_options *options, uint32_t array) {
+    const uint64_t excess = options->off_chip_over_bytes;
+    return excess > 0 && tn_array_stored(&step->array[array]) > 8 * excess / tn_array_word_bits(step, array);
+}
+
 static void choose_off_chip(maker *builder) {
-    uint64_t excess = builder->options->off_chip_over_bytes;
     for (uint32_t i = 0; i < builder->step->arrays; i++)
-        builder->map->off_chip[i] = excess > 0 && tn_array_stored(&builder->step->array[i]) >
-                                                      8 * excess / tn_array_word_bits(builder->step, i);
+        builder->map->off_chip[i] = tn_map_puts_off_chip(builder->step, builder->options, i);
 }
 
 static tn_tile_limits limits_of(const maker *builder) {

@@ -109,6 +109,9 @@ typedef struct tn_map_options {
 tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_arena *arena, tn_map *map,
                       tn_error *error);
 
+/* True if a map of these options puts the array off chip. */
+bool tn_map_puts_off_chip(const tn_step *step, const tn_map_options *options, uint32_t array);
+
 /* Bits of a word that holds an element of the array. */
 uint64_t tn_array_word_bits(const tn_step *step, uint32_t array);
 

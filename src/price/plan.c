@@ -11,7 +11,7 @@ static tn_status count_off_chip(const tn_workload *workload, tn_plan *plan, tn_e
     const tn_step *step = workload->step;
     const tn_external_memory *external = workload->device->external.item;
     for (uint32_t i = 0; i < step->arrays; i++)
-        if (plan->map.off_chip[i])
+        if (tn_map_puts_off_chip(step, &plan->options, i))
             plan->off_chip_bytes += tn_ceil_div(step->array[i].elements * tn_array_word_bits(step, i), 8);
     plan->off_chip = plan->off_chip_bytes > 0;
     if (!plan->off_chip) return TN_OK;
@@ -36,7 +36,6 @@ static tn_status no_fit(tn_error *error) {
 static tn_status list_transfers(tn_workload *workload, tn_plan *plan, tn_error *error) {
     const tn_step *step = workload->step;
     const tn_external_memory *external = workload->device->external.item;
-    TN_TRY(count_off_chip(workload, plan, error));
     if (!plan->off_chip) return TN_OK;
     TN_TRY(TN_NEW(workload->arena, step->operations, &plan->transfer_bytes, error));
     TN_TRY(TN_NEW(workload->arena, step->operations, &plan->moves, error));
@@ -66,6 +65,7 @@ static tn_status make_plan(tn_workload *workload, const tn_map_options *options,
     tn_plan *made;
     TN_TRY(TN_NEW(arena, 1, &made, error));
     made->options = *options;
+    TN_TRY(count_off_chip(workload, made, error)); /* what does not fit there needs no map */
     TN_TRY(tn_map_make(step, options, arena, &made->map, error));
     TN_TRY(list_transfers(workload, made, error));
     TN_TRY(TN_NEW(arena, made->map.memories, &made->place, error));

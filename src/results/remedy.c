@@ -600,9 +600,8 @@ static tn_status try_weights(search *state) {
 
 /* ---- all ---- */
 
-static tn_status try_all(search *state, const tn_design *design) {
+static tn_status try_all(search *state) {
     TN_TRY(TN_NEW(state->arena, REMEDIES_MOST, &state->out->remedy, state->error));
-    TN_TRY(tn_design_price(design, NULL, state->cache, state->arena, &state->given, state->error));
     TN_TRY(shortfall(state, &state->given, &state->out->given_ratio));
     TN_TRY(try_build(state));
     TN_TRY(try_together(state));
@@ -611,13 +610,23 @@ static tn_status try_all(search *state, const tn_design *design) {
     return try_keys(state);
 }
 
+tn_status tn_remedies_of(const tn_priced *given, const tn_limits *limits, tn_program_cache *cache,
+                         tn_arena *arena, tn_remedies *remedies, tn_error *error) {
+    *remedies = (tn_remedies){0};
+    search state = {
+        .limits = limits, .cache = cache, .given = *given, .arena = arena, .out = remedies, .error = error};
+    tn_status status = try_all(&state);
+    tn_arena_free(&state.scratch);
+    return status;
+}
+
 tn_status tn_remedies_find(const tn_design *design, const tn_limits *limits, tn_arena *arena,
                            tn_remedies *remedies, tn_error *error) {
-    *remedies = (tn_remedies){0};
-    search state = {.limits = limits, .arena = arena, .out = remedies, .error = error};
-    TN_TRY(tn_program_cache_new(&state.cache, error));
-    tn_status status = try_all(&state, design);
-    tn_program_cache_free(state.cache);
-    tn_arena_free(&state.scratch);
+    tn_program_cache *cache;
+    tn_priced given;
+    TN_TRY(tn_program_cache_new(&cache, error));
+    tn_status status = tn_design_price(design, NULL, cache, arena, &given, error);
+    if (status == TN_OK) status = tn_remedies_of(&given, limits, cache, arena, remedies, error);
+    tn_program_cache_free(cache);
     return status;
 }

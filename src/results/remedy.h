@@ -82,6 +82,11 @@ typedef struct tn_remedies {
         closest; /* of the changes that do not suffice the one that comes nearest; change NULL: none helps */
 } tn_remedies;
 
+/* Of a design that was priced, with the cache that it was priced with, in memory that outlives the remedies. */
+tn_status tn_remedies_of(const tn_priced *given, const tn_limits *limits, tn_program_cache *cache,
+                         tn_arena *arena, tn_remedies *remedies, tn_error *error);
+
+/* The same of a design alone. */
 tn_status tn_remedies_find(const tn_design *design, const tn_limits *limits, tn_arena *arena,
                            tn_remedies *remedies, tn_error *error);
 

@@ -133,24 +133,29 @@ static void least_macs_of_trees(void **state) {
     }
 }
 
-/* What is known of a tree's cost makes the search shorter, never its answer another; below the optimum it finds nothing. */
+/* What is known of a tree's cost, and of cuts, makes the search shorter, never its answer another; below the optimum it
+ * finds nothing. */
 static void a_known_cost_changes_no_answer(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         tn_arena arena = {0};
         test_random_network kind = {.tensors = 7, .most_indices = 12, .most_size = 6, .hyperedges = seed % 2};
-        tn_network network = seed % 3 == 0   ? test_closed(5 + (uint32_t)(seed % 5), 4, seed, &arena)
+        tn_network network = seed % 3 == 0
+                                 ? test_closed(5 + (uint32_t)(seed % 8), (uint32_t)(seed % 16), seed, &arena)
                              : seed % 3 == 1 ? test_star(5 + (uint32_t)(seed % 4), seed, &arena)
                                              : test_network(&kind, seed, &arena);
         tn_problem problem;
+        tn_cut_bound cuts;
         assert_true(tn_problem_of(&network, false, &problem));
+        assert_int_equal(tn_cut_bound_of(&network, 1 << 20, &arena, &cuts, NULL), TN_OK);
         const uint64_t least = test_least_macs(&network, true, NULL);
-        const uint64_t known[] = {0, least, least + 1, 3 * least};
+        const uint64_t known[] = {0, least, least + 1, 3 * least, 0, least, 3 * least};
         uint64_t largest = 0;
         for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
             tn_merge merge[TN_PROBLEM_TENSORS];
             tn_exact_result exact;
-            tn_exact_options options = {.work_most = UINT64_MAX, .known = known[i]};
+            tn_exact_options options = {
+                .work_most = UINT64_MAX, .known = known[i], .cuts = i < 4 ? NULL : &cuts};
             assert_int_equal(tn_exact_search(&problem, &options, &arena, merge, &exact, NULL), TN_OK);
             assert_true(exact.complete && exact.found);
             assert_int_equal(exact.cost, least);
