@@ -9,66 +9,13 @@
 #include "search/certificate.h"
 #include "search/decomposing.h"
 #include "search/learned_bounds.h"
+#include "search/quantity_cost.h"
 
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 
 enum { TABLE_BYTES_MOST_LOG2 = 32 };
-
-/* ---- objectives that follow from costs that add ---- */
-
-typedef struct {
-    const char *quantity;
-    tn_layer_cost cost;
-    bool is_bound; /* no sum of costs, not even where prices split, but no less than one */
-} source;
-/* Those of TN_COSTS are the same for all designs of a build. */
-static const source sources[] = {
-    {"cycles_per_step", TN_COST_CYCLES, false},
-    {"seconds_per_step", TN_COST_CYCLES, false},
-    {"seconds_per_epoch", TN_COST_CYCLES, false},
-    {"joules_per_step", TN_COST_JOULES, true},
-    {"static_joules_per_step", TN_COST_STATIC_JOULES, true},
-    {"dynamic_joules_per_step", TN_COST_DYNAMIC_JOULES, true},
-    {"watts", TN_COST_WATTS, true},
-    {"on_chip_bytes", TN_COST_CAPACITY, false},
-    {"bram18", TN_COST_BRAM18, false},
-    {"uram", TN_COST_URAM, false},
-    {"lut", TN_COSTS, true},
-    {"ff", TN_COSTS, true},
-    {"degrees_of_freedom", TN_COST_DEGREES, false},
-    {"parameters", TN_COST_PARAMETERS, false},
-    {"macs_per_step", TN_COST_MACS, false},
-    {"dsp", TN_COSTS, false},
-    {"off_chip_bytes", TN_COST_OFF_CHIP, false},
-    {"off_chip_bytes_per_step", TN_COST_MOVED, false},
-    {"accuracy", TN_COST_LEARNED, true},
-    {"perplexity", TN_COST_LEARNED, true},
-    {"accuracy_deviation", TN_COST_DEVIATION, true},
-    {"accuracy_interpolated", TN_COST_BASIS, true},
-};
-
-static const source *source_of(const tn_quantity *quantity) {
-    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
-        if (strcmp(quantity->name, sources[i].quantity) == 0) return &sources[i];
-    return NULL;
-}
-
-/* NULL, or why no front of the space can be found so, before any work. */
-static const char *refuses(const tn_space *space) {
-    static const char *const unknown[][2] = {
-        {"peak_elements", "no bound of the objective peak_elements is known"},
-        {"relative_error", "no bound of the objective relative_error is known"},
-        {"rtl", "no bound of the objective rtl is known"}};
-    for (size_t i = 0; i < space->objectives; i++) {
-        if (source_of(space->objective[i])) continue;
-        for (size_t k = 0; k < sizeof unknown / sizeof *unknown; k++)
-            if (strcmp(space->objective[i]->name, unknown[k][0]) == 0) return unknown[k][1];
-        return space->objective[i]->name;
-    }
-    return NULL;
-}
 
 /* ---- a space's tables ---- */
 
@@ -97,18 +44,6 @@ static tn_status list_keys(tn_decomposing *state, tn_error *error) {
     return TN_OK;
 }
 
-/* Whether an objective or a constraint is of a cost that follows from the accuracy table. */
-static bool asks_learned(const tn_space *space, tn_layer_cost cost) {
-    bool does = false;
-    for (size_t i = 0; i < space->objectives; i++)
-        does |= source_of(space->objective[i]) && source_of(space->objective[i])->cost == cost;
-    for (size_t i = 0; i < space->constraints; i++) {
-        const tn_quantity *quantity = space->constraint[i].quantity;
-        does |= quantity && source_of(quantity) && source_of(quantity)->cost == cost;
-    }
-    return does && space->accuracy_table.rows > 0;
-}
-
 static tn_status make_tables(tn_decomposing *state, tn_error *error) {
     const tn_space *space = state->space;
     enum { SETTINGS_MOST = 100000 };
@@ -127,7 +62,7 @@ static tn_status make_tables(tn_decomposing *state, tn_error *error) {
         if (status != TN_OK) return status;
         state->refused = table->refused;
         for (int c = TN_LEARNED_FIRST; c < TN_LEARNED_FIRST + TN_LEARNED_COSTS; c++)
-            if (asks_learned(space, (tn_layer_cost)c) && !table->refused)
+            if (tn_space_asks_learned(space, (tn_layer_cost)c) && !table->refused)
                 TN_TRY(tn_learned_bounds_find(space, &state->units, state->key_digit[k], (tn_layer_cost)c,
                                               SETTINGS_MOST / state->keys, &state->arena, table, error));
         for (size_t b = 0; !table->empty && !table->refused && b < builds; b++)
@@ -140,7 +75,7 @@ static tn_status make_tables(tn_decomposing *state, tn_error *error) {
 /* Where prices do not split, tables of bounds. */
 static tn_status make_some_tables(tn_decomposing *state, tn_error *error) {
     for (size_t i = 0; i < state->space->objectives; i++)
-        state->bounded |= source_of(state->space->objective[i])->is_bound;
+        state->bounded |= tn_quantity_cost_of(state->space->objective[i])->is_bound;
     TN_TRY(make_tables(state, error));
     if (!state->refused || state->bounded) return TN_OK;
     state->bounded = true;
@@ -306,7 +241,7 @@ tn_evaluation tn_decomposing_bound(const tn_decomposing *state, const tn_build_t
 bool tn_decomposing_breaks(const tn_space *space, const tn_evaluation *bound) {
     for (size_t i = 0; i < space->constraints; i++) {
         const tn_constraint *constraint = &space->constraint[i];
-        if (!constraint->quantity || !source_of(constraint->quantity)) continue;
+        if (!constraint->quantity || !tn_quantity_cost_of(constraint->quantity)) continue;
         double value = constraint->quantity->get(bound);
         if (constraint->quantity->maximise ? value < constraint->least : value > constraint->most)
             return true;
@@ -607,12 +542,12 @@ static void set_costs(tn_decomposing *state) {
     state->front.most = SUMS_MOST;
     state->front.bounds_only = state->bounded;
     for (size_t i = 0; i < space->objectives; i++) {
-        const source *origin = source_of(space->objective[i]);
+        const tn_quantity_cost *origin = tn_quantity_cost_of(space->objective[i]);
         if (origin && origin->cost < TN_COSTS) state->front.objective[origin->cost] = true;
     }
     for (size_t i = 0; i < space->constraints; i++) {
-        const source *origin =
-            space->constraint[i].quantity ? source_of(space->constraint[i].quantity) : NULL;
+        const tn_quantity_cost *origin =
+            space->constraint[i].quantity ? tn_quantity_cost_of(space->constraint[i].quantity) : NULL;
         if (origin && origin->cost < TN_COSTS) state->front.bounded[origin->cost] = true;
     }
 }
@@ -632,7 +567,7 @@ static tn_status say_time_is_over(const tn_decomposing *state, tn_error *error) 
 }
 
 static tn_status run(tn_decomposing *state, tn_decomposed *found, tn_error *error) {
-    state->refused = refuses(state->space);
+    state->refused = tn_objective_without_cost(state->space);
     if (state->refused) return TN_OK;
     TN_TRY(tn_units_find(state->space, &state->arena, &state->units, error));
     if (state->units.count == 0) state->refused = "no choice is of a weight or a layer";
