@@ -230,7 +230,8 @@ static unsigned bears_on_memories(const tn_build *build, unsigned stores) {
     unsigned bears = TN_BEARS_MEMORIES;
     if (build->layouts != TN_LAID_IDEALLY) bears |= TN_BEARS_LAYOUTS;
     if (build->placement == TN_PLACE_SEARCHED)
-        return bears | TN_BEARS_KERNELS; /* by the LUTs that these leave */
+        return bears | TN_BEARS_KERNELS | TN_BEARS_PRODUCTS |
+               TN_BEARS_VECTORS; /* by the LUTs that kernels leave */
     if (stores >> TN_STORE_CORES & 1) bears |= TN_BEARS_CORES;
     if (stores >> TN_STORE_ACTIVATIONS & 1) bears |= TN_BEARS_ACTIVATIONS;
     return bears;
