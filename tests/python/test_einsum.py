@@ -88,7 +88,6 @@ def shapes(subscripts, sizes):
     return [tuple(sizes[index] for index in term) for term in subscripts.split("->")[0].split(",")]
 
 
-RING = ",".join(f"{chr(97 + i)}{chr(65 + i)}{chr(97 + (i + 1) % 11)}" for i in range(11)) + "->ABC"
 CHAIN = "xabcde,fA,fgB,ghC,hiD,ijE,jka,klb,lmc,mnd,ne->xABCDE"
 
 
@@ -187,19 +186,6 @@ class Paths(unittest.TestCase):
         self.assertEqual(bounded.peak_elements, least.peak_elements)
         with self.assertRaises(MemoryError):
             tenfold.path("ab,bc->ac", (20, 30), (30, 40), memory_limit=100)
-
-    def test_a_millisecond(self):
-        """The call from Python, eleven terms: the least of several, as others use the machine too."""
-        chain = [(32, 4, 4, 4, 4, 4)] + [(6, 4)] + [(6, 6, 4)] * 8 + [(6, 4)]
-        for subscripts, own in ((RING, [(3, 4, 3)] * 11), (CHAIN, chain)):
-            spent = []
-            for _ in range(20):
-                start = time.perf_counter()
-                found = tenfold.path(subscripts, *own)
-                spent.append(time.perf_counter() - start)
-            self.assertTrue(found.exact)
-            print(f"{min(spent) * 1e3:.3f} ms for eleven terms", end=" ")
-            self.assertLess(min(spent), 1e-3)
 
     def test_time_limit(self):
         random_ = random.Random(33)

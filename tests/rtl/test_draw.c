@@ -57,11 +57,11 @@ static void the_template_draws_the_same(void **state) {
     char folder[] = "draw-XXXXXX", command[2048];
     assert_non_null(mkdtemp(folder));
     put_vectors(folder);
-    snprintf(
-        command, sizeof command,
-        "cd '%s' && verilator --binary --top-module draw -GCOUNT=%d -O1 -CFLAGS -O1 -Wno-fatal -Wno-lint "
-        "--Mdir obj '%s' '%s/fp32_draw.sv' >log 2>&1 || { cat log; exit 1; }; obj/Vdraw",
-        folder, VECTORS, test_source("tests/rtl/draw.sv"), test_source("src/rtl/templates"));
+    snprintf(command, sizeof command,
+             "cd '%s' && verilator --binary --top-module draw -GCOUNT=%d -O1 " TEST_VERILATED
+             " -Wno-fatal -Wno-lint "
+             "--Mdir obj '%s' '%s/fp32_draw.sv' >log 2>&1 || { cat log; exit 1; }; obj/Vdraw",
+             folder, VECTORS, test_source("tests/rtl/draw.sv"), test_source("src/rtl/templates"));
     test_run run = test_shell(command);
     if (!strstr(run.out, "0 of 10000 wrong") || strstr(run.out, "00 of 10000 wrong")) fail_msg("%s", run.out);
     test_run_free(&run);

@@ -336,9 +336,9 @@ static void put_all(const layer *fixture, tn_rtl_image *image) {
 static int run_testbench(const char *folder, char **printed) {
     char command[512];
     snprintf(command, sizeof command,
-             "mkdir -p '%s/object-c' runtime && { cp -pn runtime/*.o '%s/object-c/' 2>/dev/null; "
+             "mkdir -p '%s/object-c-fast' runtime && { cp -pn runtime/*.o '%s/object-c-fast/' 2>/dev/null; "
              "make -C '%s' simulate FLOATS=c OPTIMISE=-O0 2>&1; status=$?; "
-             "cp -pn '%s'/object-c/verilated*.o runtime/ 2>/dev/null; exit $status; }",
+             "cp -pn '%s'/object-c-fast/verilated*.o runtime/ 2>/dev/null; exit $status; }",
              folder, folder, folder, folder);
     test_run run = test_shell(command);
     int status = run.status;

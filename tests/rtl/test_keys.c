@@ -184,11 +184,12 @@ static void test_sweeps(void **state) {
 static void test_simulated(void **state) {
     (void)state;
     static const char *const builds[] = {
-        "--set build.split=partition --set build.core_memory=block --set build.group=1",
         "--set build.split=banks --set build.activation_memory=ultra --set build.fusion=additions "
         "--set build.skew=features --set build.lane_lut=700",
-        "--set build.split=auto --set build.placement=searched --set build.vector=2 --set build.rows=1",
-        "--set build.split=partition --set build.buffers=separate --set build.fusion=write-back "
+        "--set build.split=auto --set build.placement=searched --set build.vector=2 --set build.rows=1 "
+        "--set build.core_memory=block",
+        "--set build.split=partition --set build.buffers=separate --set build.fusion=write-back --set "
+        "build.group=1 "
         "--set build.vector_units=shared --set build.core_memory=distributed",
         "--set build.array=systolic --set build.fusion=none --set build.split=banks"};
     test_need("verilator");

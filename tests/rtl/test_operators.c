@@ -116,7 +116,8 @@ static test_run simulate(const char *folder, const char *edit) {
     snprintf(
         command, sizeof command,
         "cd '%s' && cp '%s'/*.sv . && %s && rm -rf obj && "
-        "verilator --binary --top-module operators -GCOUNT=%d -GMOST=%d -O3 -Wno-fatal -Wno-lint --Mdir obj "
+        "verilator --binary --top-module operators -GCOUNT=%d -GMOST=%d -O3 " TEST_VERILATED
+        " -Wno-fatal -Wno-lint --Mdir obj "
         "'%s' pipe.sv delay.sv fp32_pack.sv fp32_multiply.sv fp32_add.sv >log 2>&1 || { cat log; exit 1; }; "
         "obj/Voperators",
         folder, test_source("src/rtl/templates"), edit, VECTORS, LATENCY_MOST,

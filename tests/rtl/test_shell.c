@@ -125,17 +125,17 @@ static void test_training(void **state) {
     test_need("verilator");
     char folder[] = "shell-XXXXXX", faster[] = "shell-XXXXXX", options[128];
     assert_non_null(mkdtemp(folder));
-    test_generate("tests/rtl/data/fused.yaml", "--shell --steps 200", folder);
+    test_generate("tests/rtl/data/fused.yaml", "--shell --steps 60", folder);
     /* Memories and registers begin with bits drawn by the seed. */
     in_folder(folder, 0, "make host FLOATS=c OPTIMISE=-O1 INITIAL=unique", NULL, NULL);
     check_training(folder, folder, "");
     for (int seed = 1; seed <= 4; seed++) {
         snprintf(options, sizeof options, "-d seed=%d,stall=%d", seed, 20 * seed);
         check_training(folder, folder, options);
-        snprintf(options, sizeof options, "-d seed=%d,stall=%d,break=%d", seed, 20 * seed, 100003 * seed);
+        snprintf(options, sizeof options, "-d seed=%d,stall=%d,break=%d", seed, 20 * seed, 20011 * seed);
         check_training(folder, folder, options);
     }
-    check_training(folder, folder, "-j 500 -d seed=9,stall=30");
+    check_training(folder, folder, "-j 150 -d seed=9,stall=30");
     /* What goes wrong on the bus is told, not waited for. */
     in_folder(folder, 1, "./host/simulated -d fail=place", "error 1", NULL);
     in_folder(folder, 1, "./host/simulated -d fail=read,stall=30", "error 2", NULL);

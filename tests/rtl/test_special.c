@@ -153,13 +153,13 @@ static void test_templates(void **state) {
     write_text(folder, "vectors.hex", put_vectors);
     write_text(folder, "exponential.hex", tn_special_exponential_table);
     write_text(folder, "logarithm.hex", tn_special_logarithm_table);
-    snprintf(command, sizeof command,
-             "cd '%s' && cp '%s'/*.sv . && verilator --binary --top-module special -GCOUNT=%d -GCASES=%d -O1 "
-             "-CFLAGS "
-             "-O1 -Wno-fatal "
-             "-Wno-lint --Mdir obj '%s' pipe.sv delay.sv fp32_*.sv >log 2>&1 || { cat log; exit 1; }; "
-             "obj/Vspecial",
-             folder, test_source("src/rtl/templates"), VECTORS, cases, test_source("tests/rtl/special.sv"));
+    snprintf(
+        command, sizeof command,
+        "cd '%s' && cp '%s'/*.sv . && verilator --binary --top-module special -GCOUNT=%d -GCASES=%d "
+        "-O1 " TEST_VERILATED
+        " -Wno-fatal -Wno-lint --Mdir obj '%s' pipe.sv delay.sv fp32_*.sv >log 2>&1 || { cat log; exit 1; }; "
+        "obj/Vspecial",
+        folder, test_source("src/rtl/templates"), VECTORS, cases, test_source("tests/rtl/special.sv"));
     test_run run = test_shell(command);
     int latencies = 0;
     for (const char *cursor = run.out;

@@ -139,7 +139,8 @@ static test_run run_simulation(const simulation *s, const char *edit) {
     snprintf(
         command, sizeof command,
         "cd '%s' && cp '%s'/*.sv . && %s && verilator --binary --timing --top-module systolic_test -GROWS=%d "
-        "-GCOLUMNS=%d -GMULTIPLY=%d -GADD=%d -GPRODUCTS=%d -GVALUES=%d -Wno-fatal -Wno-lint --Mdir obj "
+        "-GCOLUMNS=%d -GMULTIPLY=%d -GADD=%d -GPRODUCTS=%d -GVALUES=%d " TEST_VERILATED
+        " -Wno-fatal -Wno-lint --Mdir obj "
         "'%s' systolic.sv systolic_cell.sv flags.sv pipe.sv delay.sv fp32_pack.sv fp32_multiply.sv "
         "fp32_add.sv "
         ">log 2>&1 || { cat log; exit 1; }; timeout 120 obj/Vsystolic_test; cd ..; rm -rf '%s'",

@@ -21,6 +21,8 @@ void test_expect(int status, const char *command, const char *in_out, const char
 json_t *test_shell_json(const char *command);
 /* Generates the whole step of a model of the source tree into a folder, with more options of `rtl`; fails unless it ends well. */
 void test_generate(const char *model, const char *options, const char *folder);
+/* How Verilator's models of single templates are compiled: all in one way, so that ccache keeps Verilator's own part. */
+#define TEST_VERILATED "-MAKEFLAGS 'OPT_FAST=-O1 OPT_GLOBAL=-O1 OPT_SLOW=-O0'"
 /* Skips the test, aloud, where a tool is absent. */
 void test_need(const char *tool);
 void test_run_free(test_run *run);

@@ -15,7 +15,7 @@ $(HOST_OBJECT)/Vshell: $(SOURCES) $(SHELL_SOURCES) engine.svh descriptor.svh fie
 	$(CC) -std=c99 -O1 -Wall -Wextra -Ihost -I. -c host/host.c -o $(HOST_OBJECT)/host.o
 	$(VERILATOR) --cc --exe --build --top-module shell --Mdir $(HOST_OBJECT) -DSYNTHESIS -Wno-fatal -Wno-lint -Wno-style -O3 $(UNROLL) \
 	    --x-assign $(INITIAL) --x-initial $(INITIAL) --output-split 20000 -CFLAGS -I$(CURDIR)/host \
-	    -MAKEFLAGS "OPT_FAST=$(OPTIMISE) OPT_GLOBAL=$(OPTIMISE) OPT_SLOW=-O0" -j 2 $(SHELL_SOURCES) $(SOURCES) \
+	    -MAKEFLAGS "$(OPTIMISATION)" -j 2 $(SHELL_SOURCES) $(SOURCES) \
 	    $(ARITHMETIC) host/device_simulator.cpp $(CURDIR)/$(HOST_OBJECT)/host.o >verilator-host.log 2>&1 || { cat verilator-host.log; exit 1; }
 
 xrt:
