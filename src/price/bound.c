@@ -185,7 +185,8 @@ static tn_status bound_alike(tn_workload *workload, const tn_build_set *set, tn_
     memories_set.build.layouts = TN_LAID_BOUND;
     const kernels_price kernels = {&least, tn_workload_kernels(workload, &least, &work)};
     const bool fits = tn_resources_misfits(&kernels.used, &workload->within) == 0; /* else no memories help */
-    if (memories_too && (fits || set->free == 0)) TN_TRY(bound_memories(workload, plan, &memories_set, &kernels, &memories, error));
+    if (memories_too && (fits || set->free == 0))
+        TN_TRY(bound_memories(workload, plan, &memories_set, &kernels, &memories, error));
     tn_price_sum(workload, plan, &least, &work, &memories, price, NULL);
     return TN_OK;
 }
