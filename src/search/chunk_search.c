@@ -8,7 +8,9 @@ tn_status tn_chunk_search_begin(const tn_space *space, bool counts, tn_chunk_sea
                                 tn_error *error) {
     *search = (tn_chunk_search){.space = space, .counts = counts};
     tn_archive_begin(&search->known, space->objectives);
-    TN_TRY(TN_ALLOC(1, &search->floors, error));
+    bool has_bounds;
+    TN_TRY(tn_space_has_bounds(space, &has_bounds, error));
+    if (has_bounds) TN_TRY(TN_ALLOC(1, &search->floors, error));
     TN_TRY(tn_evaluator_new(space, &search->evaluator, error));
     return tn_build_search_begin(space, search->evaluator, &search->known, &search->builds, error);
 }
@@ -98,9 +100,11 @@ tn_status tn_chunk_search_run(tn_chunk_search *search, const tn_chunk *chunk, tn
                               void *target, tn_outcome *found, tn_error *error) {
     tn_evaluator *evaluator = search->evaluator;
     chunk_run run = {search, chunk->outer, keep, target, found, error};
-    const bool sets = !keep && !search->counts && tn_evaluator_is_bounded(evaluator);
+    const bool sets = !keep && !search->counts && tn_evaluator_is_bounded(evaluator),
+               floors = sets && search->floors;
     for (; run.outer < chunk->outer + chunk->outers; run.outer++) {
-        uint32_t floor = sets ? tn_kernel_floor_recall(search->floors, evaluator, run.outer) : TN_CAUSE_NONE;
+        uint32_t floor =
+            floors ? tn_kernel_floor_recall(search->floors, evaluator, run.outer) : TN_CAUSE_NONE;
         if (floor != TN_CAUSE_NONE) {
             found->count[floor] += chunk->inners;
             continue;
@@ -109,7 +113,7 @@ tn_status tn_chunk_search_run(tn_chunk_search *search, const tn_chunk *chunk, tn
             TN_TRY(tn_evaluator_load_outer(evaluator, run.outer, error));
         if (evaluator->outer_cause != TN_CAUSE_NONE) {
             TN_TRY(count_all(&run, chunk));
-        } else if (sets && (floor = tn_kernel_floor_find(search->floors, evaluator)) != TN_CAUSE_NONE) {
+        } else if (floors && (floor = tn_kernel_floor_find(search->floors, evaluator)) != TN_CAUSE_NONE) {
             found->count[floor] += chunk->inners;
         } else if (sets) {
             TN_TRY(tn_build_search_run(&search->builds, chunk, run.outer, found, error));

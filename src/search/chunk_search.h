@@ -15,8 +15,9 @@ typedef struct tn_chunk_search {
     tn_evaluator *evaluator;
     tn_archive known; /* designs of elsewhere: what they refuse is not laid */
     tn_build_search builds;
-    bool counts;                     /* each design by its own bound */
-    struct tn_kernel_floors *floors; /* search/kernel_floor.h */
+    bool counts; /* each design by its own bound */
+    /* search/kernel_floor.h; NULL: no build of the space has a bound, and designs are counted by their prices */
+    struct tn_kernel_floors *floors;
 } tn_chunk_search;
 
 tn_status tn_chunk_search_begin(const tn_space *space, bool counts, tn_chunk_search *search, tn_error *error);
