@@ -60,8 +60,8 @@ tn_status tn_price_close_bound(tn_workload *workload, const tn_build *build, tn_
                                tn_error *error);
 
 /* Of all builds of the set. Closer ones than the first are of sets in which only keys are free that vector kernels alone and places
- * follow from, that by products also of those with free banks, where work splits. Where edges of kernels are free nothing is said of memories. *has:
- * there is such a bound. */
+ * follow from, that by products also of those with free banks, where work splits. Nothing is said of memories where edges of
+ * kernels are free, or where kernels alone take more than the workload says is there. *has: there is such a bound. */
 tn_status tn_price_set_bound(tn_workload *workload, const tn_build_set *set, tn_closeness closeness,
                              tn_price *price, bool *has, tn_error *error);
 

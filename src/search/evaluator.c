@@ -169,8 +169,7 @@ static void set_build(tn_evaluator *evaluator, uint64_t inner) {
     }
 }
 
-/* The resource that is over its budget by the greatest factor. */
-static tn_cause worst_resource(const tn_resources *used, const tn_resources *budget) {
+tn_cause tn_worst_resource(const tn_resources *used, const tn_resources *budget) {
     double worst = 1;
     tn_cause cause = TN_CAUSE_NONE;
     for (int i = 0; i < TN_RESOURCES; i++) {
@@ -309,7 +308,8 @@ static tn_status judge(tn_evaluator *evaluator, const pricing *asked, tn_evaluat
     if (*cause == TN_CAUSE_NONE && !of_set)
         TN_TRY(tn_workload_obstacle(evaluator->workload, &evaluator->build,
                                     evaluation->price.off_chip_bytes > 0, &evaluation->obstacle, error));
-    if (*cause == TN_CAUSE_NONE) *cause = worst_resource(&evaluation->price.used, &evaluator->space->budget);
+    if (*cause == TN_CAUSE_NONE)
+        *cause = tn_worst_resource(&evaluation->price.used, &evaluator->space->budget);
     if (*cause == TN_CAUSE_NONE && !*exact) *cause = lacking_capacity(evaluation, &evaluator->space->budget);
     if (*cause == TN_CAUSE_NONE && is_unmeasured(evaluator->space, evaluation)) *cause = TN_CAUSE_UNMEASURED;
     if (*cause == TN_CAUSE_NONE && evaluator->space->constraints) {
@@ -413,7 +413,7 @@ void tn_evaluate_place(const tn_evaluator *evaluator, const tn_evaluation *work,
     used->lut += place->lut;
     used->ff += place->ff;
     evaluation->price.on_chip_bytes += place->capacity_bits / 8;
-    *cause = (uint32_t)worst_resource(used, &space->budget);
+    *cause = (uint32_t)tn_worst_resource(used, &space->budget);
     if (*cause == TN_CAUSE_NONE) *cause = (uint32_t)lacking_capacity(evaluation, &space->budget);
     if (*cause == TN_CAUSE_NONE && space->constraints)
         *cause = (uint32_t)broken_constraint(space, NULL, evaluation, false, true);

@@ -42,6 +42,9 @@ typedef struct tn_undefined_flow {
 /* "undefined", "overflow", "limit", "unmeasured", a resource's name or a constraint's. */
 const char *tn_cause_name(const tn_space *space, uint32_t cause);
 
+/* The resource that is over its budget by the greatest factor; TN_CAUSE_NONE: none is. */
+tn_cause tn_worst_resource(const tn_resources *used, const tn_resources *budget);
+
 typedef struct tn_evaluator tn_evaluator;
 tn_status tn_evaluator_new(const tn_space *space, tn_evaluator **evaluator, tn_error *error);
 void tn_evaluator_free(tn_evaluator *evaluator);

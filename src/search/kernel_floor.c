@@ -1,9 +1,6 @@
 #include "search/kernel_floor.h"
 
-#include "base/checked.h"
 #include "price/workload_data.h"
-
-#include <math.h>
 
 /* The place of the model keys among the floors; their count where they are in none. */
 static size_t place_of(const tn_kernel_floors *floors, uint64_t keys) {
@@ -18,12 +15,6 @@ uint32_t tn_kernel_floor_recall(const tn_kernel_floors *floors, const tn_evaluat
     tn_outer_digits(evaluator->whole, outer, digit);
     const size_t place = place_of(floors, tn_outer_keys(evaluator->whole, digit));
     return place < floors->count ? floors->cause[place] : TN_CAUSE_NONE;
-}
-
-static void lower(tn_resources *least, const tn_resources *used) {
-    least->lut = tn_least(least->lut, used->lut);
-    least->ff = tn_least(least->ff, used->ff);
-    least->dsp = tn_least(least->dsp, used->dsp);
 }
 
 /* The choices of a build that say how large a kernel is: its edges. */
@@ -53,25 +44,10 @@ static tn_resources least_kernel(tn_evaluator *evaluator, bool *known) {
         for (uint32_t a = 0; a < workload->arithmetics && *known; a++) {
             const tn_matmul kernel = tn_workload_matmul(workload, &evaluator->build, a);
             const tn_resources used = tn_matmul_resources(workload->device, &kernel);
-            lower(&least, &used);
+            tn_resources_lower(&least, &used);
         }
     }
     return least;
-}
-
-/* The resource of which the least kernel takes most of what there is, where that is more than there is. */
-static uint32_t refusal(const tn_resources *least, const tn_resources *budget) {
-    double worst = 1;
-    uint32_t cause = TN_CAUSE_NONE;
-    for (int i = 0; i < TN_RESOURCES; i++) {
-        const uint64_t need = tn_resource_amount(least, (tn_resource)i),
-                       have = tn_resource_amount(budget, (tn_resource)i);
-        const double factor = have ? (double)need / (double)have : INFINITY;
-        if (need <= have || factor <= worst) continue;
-        worst = factor;
-        cause = TN_CAUSE_RESOURCE + (uint32_t)i;
-    }
-    return cause;
 }
 
 uint32_t tn_kernel_floor_find(tn_kernel_floors *floors, tn_evaluator *evaluator) {
@@ -82,7 +58,8 @@ uint32_t tn_kernel_floor_find(tn_kernel_floors *floors, tn_evaluator *evaluator)
     if (floors->count == TN_KERNEL_FLOORS) return TN_CAUSE_NONE;
     const tn_resources least = least_kernel(evaluator, &known);
     floors->keys[place] = keys;
-    floors->cause[place] = known ? refusal(&least, &evaluator->space->budget) : TN_CAUSE_NONE;
+    floors->cause[place] =
+        known ? (uint32_t)tn_worst_resource(&least, &evaluator->space->budget) : TN_CAUSE_NONE;
     floors->count++;
     return floors->cause[place];
 }
