@@ -102,7 +102,8 @@ typedef struct {
     tn_memory_share share;
 } kept_share;
 
-enum { PLACES = 128, ROWS_MOST = 16, ROWS_LEAST = 2, SHARES_MOST = 1 << 19, HINTS = 16 };
+enum { PLACES = 128, PAGE_PLACES = 8, PAGES = PLACES / PAGE_PLACES };
+enum { ROWS_MOST = 16, ROWS_LEAST = 2, SHARES_MOST = 1 << 19, HINTS = 16 };
 
 struct tn_share_memo {
     uint32_t rows;    /* slots of each memory */
@@ -113,7 +114,8 @@ struct tn_share_memo {
     uint32_t *next_row;  /* [memories] */
     uint32_t *slot;      /* [memories]: slot of the row that stands */
     uint32_t *hint;      /* [memories][HINTS]: where a row of that shape was last */
-    kept_share **share;  /* [memories][rows]: [PLACES], made when first filled: most steps are priced once */
+    kept_share ***
+        share; /* [memories][rows]: [PAGES] of [PAGE_PLACES], made when first filled: most steps are priced once */
     tn_arena *arena;
 };
 
@@ -176,9 +178,10 @@ static size_t row_at(const tn_share_memo *memo, uint32_t memory) {
 tn_status tn_share_memo_find(tn_share_memo *memo, uint32_t memory, uint32_t place, tn_memory_share **share,
                              bool *found, tn_error *error) {
     size_t row = row_at(memo, memory);
-    if (!memo->share[row])
-        TN_TRY(tn_arena_alloc(memo->arena, PLACES, sizeof **memo->share, &memo->share[row], error));
-    kept_share *kept = &memo->share[row][place];
+    if (!memo->share[row]) TN_TRY(TN_NEW(memo->arena, PAGES, &memo->share[row], error));
+    kept_share **page = &memo->share[row][place / PAGE_PLACES];
+    if (!*page) TN_TRY(TN_NEW(memo->arena, PAGE_PLACES, page, error));
+    kept_share *kept = &(*page)[place % PAGE_PLACES];
     *share = &kept->share;
     *found = kept->row == memo->row[row].number && kept->place == memo->place[place].number;
     return TN_OK;
@@ -186,6 +189,7 @@ tn_status tn_share_memo_find(tn_share_memo *memo, uint32_t memory, uint32_t plac
 
 void tn_share_memo_keep(tn_share_memo *memo, uint32_t memory, uint32_t place) {
     size_t row = row_at(memo, memory);
-    memo->share[row][place].row = memo->row[row].number;
-    memo->share[row][place].place = memo->place[place].number;
+    kept_share *kept = &memo->share[row][place / PAGE_PLACES][place % PAGE_PLACES];
+    kept->row = memo->row[row].number;
+    kept->place = memo->place[place].number;
 }
