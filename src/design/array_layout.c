@@ -124,7 +124,7 @@ static tn_status tell_layer(const teller *report, uint32_t layer) {
     for (uint32_t t = 0; layouts && t < layouts->tensors; t++) {
         uint32_t array = arrays->of_tensor[layer][t];
         if (array == NONE || report->layout[array].axes || report->layout[array].memory == NONE) continue;
-        if (report->laid->words[array].is_matrix) continue;
+        if (tn_laid_words_of(report->laid, array)->is_matrix) continue;
         TN_TRY(tell_tensor(report, &layouts->tensor[t],
                            tn_laid_slices(arrays, report->workload->step, layer, t), &report->layout[array]));
     }
@@ -168,7 +168,7 @@ static tn_status tell_rest(const teller *report) {
     for (uint32_t a = 0; a < step->arrays; a++) {
         tn_array_layout *layout = &report->layout[a];
         if (layout->axes || layout->memory == NONE) continue;
-        const tn_laid_words *words = &report->laid->words[a];
+        const tn_laid_words *words = tn_laid_words_of(report->laid, a);
         uint64_t columns = report->workload->laid->arrays->columns[a], elements = step->array[a].elements,
                  heads = report->workload->laid->arrays->heads[a];
         if (words->is_matrix)

@@ -148,6 +148,30 @@ bool tn_archive_covers(tn_archive *archive, const double *value) {
     return find_covering(archive, value, &leaf, &point);
 }
 
+/* Lowers *least to the k-th value of every point below the node that is at most `value` everywhere else. */
+static void lower_threshold(const tn_archive *archive, uint32_t index, const double *value, size_t k,
+                            double *least) {
+    const node *entry = &archive->node[index];
+    double highest[TN_OBJECTIVES_MOST];
+    memcpy(highest, value, archive->objectives * sizeof *highest);
+    highest[k] = *least;
+    if (!at_most(entry->least, highest, archive->objectives)) return;
+    for (uint32_t child = entry->child; child != NONE; child = archive->node[child].next)
+        lower_threshold(archive, child, value, k, least);
+    if (entry->block == NONE) return;
+    unsigned char below[BLOCK_POINTS], grid[BLOCK_POINTS];
+    const block *chunk = &archive->block[entry->block];
+    compare(chunk, entry->count, highest, archive->objectives, below, grid);
+    for (size_t i = 0; i < entry->count; i++)
+        if (below[i]) *least = fmin(*least, chunk->value[k][i]);
+}
+
+double tn_archive_threshold(const tn_archive *archive, const double *value, size_t k) {
+    double least = INFINITY;
+    if (archive->root != NONE) lower_threshold(archive, archive->root, value, k, &least);
+    return least;
+}
+
 /* ---- leaving ---- */
 
 static void drop_of_leaf(tn_archive *archive, node *leaf, const double *value) {

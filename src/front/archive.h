@@ -48,6 +48,9 @@ tn_status tn_archive_offer_all(tn_archive *archive, const tn_point *point, size_
 bool tn_archive_covers(tn_archive *archive, const double *value);
 /* True if an offer of the point would change nothing; then so would one of any point of that id that is nowhere less. */
 bool tn_archive_refuses(tn_archive *archive, const tn_point *point);
+/* The least value of objective k with which, whatever `value` says of it and with its other values, some point is at most a design
+ * everywhere; INFINITY: with none. */
+double tn_archive_threshold(const tn_archive *archive, const double *value, size_t k);
 /* Offers every point of `source`, and drops those from it that did not enter. */
 tn_status tn_archive_absorb(tn_archive *archive, tn_archive *source, tn_error *error);
 /* Empty again, memory kept. */

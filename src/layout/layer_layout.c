@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { LISTS = 8192, PROBLEM_LISTS = 1024 }; /* as many as layers that a sweep keeps at once */
+enum { LISTS = 8192, PROBLEM_LISTS = 1024, LAST = 64 }; /* as many as layers that a sweep keeps at once */
 
 struct tn_known_problem {
     tn_layout_problem read;
@@ -14,8 +14,8 @@ struct tn_known_problem {
 /* What the products of a layer's program take in kernels of one lane. */
 typedef struct layer_times {
     tn_lane lane;
-    bool at_least;          /* whatever the layouts */
-    const uint64_t *cycles; /* [program->steps] */
+    bool at_least;    /* whatever the layouts */
+    uint64_t *cycles; /* [program->steps]; 0: not asked for yet */
     struct layer_times *next;
 } layer_times;
 
@@ -41,6 +41,7 @@ tn_status tn_laid_layers_begin(tn_laid_layers *layers, tn_arena *arena, tn_error
     *layers = (tn_laid_layers){.arena = arena};
     TN_TRY(tn_layout_room_begin(&layers->room, arena, error));
     TN_TRY(TN_NEW(arena, PROBLEM_LISTS, &layers->problem, error));
+    TN_TRY(TN_NEW(arena, LAST, &layers->last, error));
     return TN_NEW(arena, LISTS, &layers->list, error);
 }
 
@@ -54,11 +55,13 @@ static tn_status find_problem(tn_laid_layers *layers, const tn_program *program,
                         memcmp(&(*problem)->read.edges, edges, sizeof *edges) != 0))
         *problem = (*problem)->next;
     if (*problem) return TN_OK;
-    tn_known_problem *made;
+    tn_known_problem *made, **first = &layers->last[tn_hash_place((uint64_t)(uintptr_t)program, LAST)];
     TN_TRY(TN_NEW(layers->arena, 1, &made, error));
-    TN_TRY(tn_layout_problem_read(program, edges, layers->arena, &made->read, error));
+    TN_TRY(tn_layout_problem_begin(program, edges,
+                                   *first && (*first)->read.program == program ? &(*first)->read : NULL,
+                                   layers->arena, &made->read, error));
     made->next = *list;
-    *problem = *list = made;
+    *first = *problem = *list = made;
     return TN_OK;
 }
 
@@ -90,10 +93,13 @@ tn_status tn_laid_layer_find(tn_laid_layers *layers, const tn_program *program, 
 tn_status tn_laid_layer_search(tn_laid_layers *layers, tn_laid_layer *layer, const tn_layouts **layouts,
                                tn_error *error) {
     if (!layer->layouts) {
+        tn_layout_problem *problem = &layer->problem->read;
         tn_layouts *found;
+        for (uint32_t i = 0; i < problem->program->steps; i++)
+            TN_TRY(tn_layout_problem_product(problem, i, layers->arena, error));
         TN_TRY(TN_NEW(layers->arena, 1, &found, error));
-        TN_TRY(tn_layouts_find(&layer->problem->read, layer->banking, TN_LEAST_CYCLES, layer->demand,
-                               &layers->room, layers->arena, found, error));
+        TN_TRY(tn_layouts_find(problem, layer->banking, TN_LEAST_CYCLES, layer->demand, &layers->room,
+                               layers->arena, found, error));
         layer->layouts = found;
     }
     *layouts = layer->layouts;
@@ -129,37 +135,38 @@ static const layer_times *bounds_alike(const tn_laid_layers *layers, const tn_la
     return NULL;
 }
 
-static tn_status count_cycles(tn_laid_layers *layers, const tn_laid_layer *layer, const tn_matmul *kernel,
-                              bool at_least, const uint64_t **times, tn_error *error) {
-    const uint32_t products = layer->problem->read.program->steps;
-    uint64_t *cycles;
-    TN_TRY(TN_NEW(layers->arena, products, &cycles, error));
-    *times = cycles;
-    for (uint32_t i = 0; i < products; i++)
-        if (at_least)
-            TN_TRY(tn_open_product_cycles(&layer->problem->read, i, kernel, layer->banking, layer->demand,
-                                          &cycles[i], error));
-        else
-            TN_TRY(tn_issue_product_cycles(kernel, &layer->layouts->product[i].issued, &cycles[i], error));
+/* The layer's times in kernels of that lane. */
+static tn_status find_times(tn_laid_layers *layers, tn_laid_layer *layer, bool at_least,
+                            const tn_matmul *kernel, layer_times **found, tn_error *error) {
+    layer_times *times = layer->times;
+    while (times && !is_of_lane(times, kernel, at_least)) times = times->next;
+    *found = times;
+    if (times) return TN_OK;
+    const layer_times *alike = at_least ? bounds_alike(layers, layer, kernel) : NULL;
+    TN_TRY(TN_NEW(layers->arena, 1, &times, error));
+    *times = (layer_times){.at_least = at_least, .next = layer->times};
+    memcpy(&times->lane, &kernel->lane, sizeof kernel->lane); /* padding, too: lanes compare as bytes */
+    if (alike)
+        times->cycles = alike->cycles;
+    else
+        TN_TRY(TN_NEW(layers->arena, layer->problem->read.program->steps, &times->cycles, error));
+    *found = layer->times = times;
     return TN_OK;
 }
 
 tn_status tn_laid_layer_cycles(tn_laid_layers *layers, tn_laid_layer *layer, bool at_least, uint32_t product,
                                const tn_matmul *kernel, uint64_t *cycles, tn_error *error) {
-    layer_times *times = layer->times;
-    while (times && !is_of_lane(times, kernel, at_least)) times = times->next;
-    if (!times) {
-        const layer_times *alike = at_least ? bounds_alike(layers, layer, kernel) : NULL;
-        TN_TRY(TN_NEW(layers->arena, 1, &times, error));
-        *times = (layer_times){.at_least = at_least, .next = layer->times};
-        memcpy(&times->lane, &kernel->lane, sizeof kernel->lane); /* padding, too: lanes compare as bytes */
-        if (alike)
-            times->cycles = alike->cycles;
-        else
-            TN_TRY(count_cycles(layers, layer, kernel, at_least, &times->cycles, error));
-        layer->times = times;
+    layer_times *times;
+    TN_TRY(find_times(layers, layer, at_least, kernel, &times, error));
+    uint64_t *its = &times->cycles[product];
+    if (*its == 0 && at_least) {
+        TN_TRY(tn_layout_problem_product(&layer->problem->read, product, layers->arena, error));
+        TN_TRY(tn_open_product_cycles(&layer->problem->read, product, kernel, layer->banking, layer->demand,
+                                      its, error));
+    } else if (*its == 0) {
+        TN_TRY(tn_issue_product_cycles(kernel, &layer->layouts->product[product].issued, its, error));
     }
-    *cycles = times->cycles[product];
+    *cycles = *its;
     return TN_OK;
 }
 

@@ -32,7 +32,7 @@ bool tn_searched_is_shared(const tn_layout_problem *problem, uint32_t tensor,
     return demand->is_shared && demand->has_row && problem->program->tensor[tensor].indices.count > 0;
 }
 
-static uint32_t gradient_of(const tn_program *program, uint32_t tensor) {
+uint32_t tn_gradient_of(const tn_program *program, uint32_t tensor) {
     const tn_program_tensor *own = &program->tensor[tensor];
     for (uint32_t t = 0; t < tensor; t++) {
         const tn_program_tensor *other = &program->tensor[t];
@@ -63,8 +63,8 @@ static tn_status read_tensor(const tn_program *program, uint32_t t, tn_arena *ar
                              tn_searched_tensor *tensor, tn_error *error) {
     const tn_program_tensor *source = &program->tensor[t];
     uint32_t *axis;
-    *tensor =
-        (tn_searched_tensor){.gradient_of = gradient_of(program, t), .is_first = source->role == TN_ROLE_DX};
+    *tensor = (tn_searched_tensor){.gradient_of = tn_gradient_of(program, t),
+                                   .is_first = source->role == TN_ROLE_DX};
     TN_TRY(TN_NEW(arena, source->indices.count, &axis, error));
     for (uint32_t i = 0; i < source->indices.count; i++)
         if (program->index_size[source->indices.index[i]] > 1)
@@ -222,19 +222,38 @@ tn_status tn_searched_product_read(const tn_program *program, const uint64_t *si
     return TN_OK;
 }
 
-tn_status tn_layout_problem_read(const tn_program *program, const tn_kernel_edges *edges, tn_arena *arena,
-                                 tn_layout_problem *problem, tn_error *error) {
+tn_status tn_layout_problem_begin(const tn_program *program, const tn_kernel_edges *edges,
+                                  const tn_layout_problem *like, tn_arena *arena, tn_layout_problem *problem,
+                                  tn_error *error) {
     tn_searched_tensor *tensor;
-    tn_searched_product *product;
     uint8_t *log;
+    *problem = (tn_layout_problem){.program = program, .size = program->index_size, .edges = *edges};
+    TN_TRY(TN_NEW(arena, program->steps, &problem->product, error));
+    if (like) {
+        problem->size_log = like->size_log;
+        problem->tensor = like->tensor;
+        return TN_OK;
+    }
     TN_TRY(TN_NEW(arena, program->indices, &log, error));
     for (uint32_t i = 0; i < program->indices; i++) log[i] = (uint8_t)tn_log_above(program->index_size[i]);
     TN_TRY(TN_NEW(arena, program->tensors, &tensor, error));
-    TN_TRY(TN_NEW(arena, program->steps, &product, error));
     for (uint32_t t = 0; t < program->tensors; t++) TN_TRY(read_tensor(program, t, arena, &tensor[t], error));
-    for (uint32_t i = 0; i < program->steps; i++)
-        TN_TRY(tn_searched_product_read(program, program->index_size, edges, &program->step[i], arena,
-                                        &product[i], error));
-    *problem = (tn_layout_problem){program, program->index_size, log, *edges, tensor, product};
+    problem->size_log = log;
+    problem->tensor = tensor;
+    return TN_OK;
+}
+
+tn_status tn_layout_problem_product(tn_layout_problem *problem, uint32_t product, tn_arena *arena,
+                                    tn_error *error) {
+    tn_searched_product *own = &problem->product[product];
+    if (own->group[ROWS].count > 0) return TN_OK; /* each group has a cut */
+    return tn_searched_product_read(problem->program, problem->size, &problem->edges,
+                                    &problem->program->step[product], arena, own, error);
+}
+
+tn_status tn_layout_problem_read(const tn_program *program, const tn_kernel_edges *edges, tn_arena *arena,
+                                 tn_layout_problem *problem, tn_error *error) {
+    TN_TRY(tn_layout_problem_begin(program, edges, NULL, arena, problem, error));
+    for (uint32_t i = 0; i < program->steps; i++) TN_TRY(tn_layout_problem_product(problem, i, arena, error));
     return TN_OK;
 }

@@ -75,17 +75,28 @@ typedef struct tn_layout_problem {
     const uint64_t *size;    /* [program->indices] */
     const uint8_t *size_log; /* [program->indices]: of the least power of two that covers it */
     tn_kernel_edges edges;
-    const tn_searched_tensor *tensor;   /* [program->tensors] */
-    const tn_searched_product *product; /* [program->steps] */
+    const tn_searched_tensor *tensor; /* [program->tensors] */
+    tn_searched_product *product;     /* [program->steps]: those that were read */
 } tn_layout_problem;
 
 /* TN_LIMIT where a tensor has more axes than TN_LAYOUT_AXES. What is read lives in `arena`. */
 tn_status tn_layout_problem_read(const tn_program *program, const tn_kernel_edges *edges, tn_arena *arena,
                                  tn_layout_problem *problem, tn_error *error);
+/* The same without products, which a bound reads one by one. like: a problem of the same program, whose tensors it shares; or
+ * NULL. */
+tn_status tn_layout_problem_begin(const tn_program *program, const tn_kernel_edges *edges,
+                                  const tn_layout_problem *like, tn_arena *arena, tn_layout_problem *problem,
+                                  tn_error *error);
+/* Reads a product that was not read yet. */
+tn_status tn_layout_problem_product(tn_layout_problem *problem, uint32_t product, tn_arena *arena,
+                                    tn_error *error);
 /* One product alone, with indices of other sizes than the program's; *product lives in `arena`. */
 tn_status tn_searched_product_read(const tn_program *program, const uint64_t *size,
                                    const tn_kernel_edges *edges, const tn_program_step *step, tn_arena *arena,
                                    tn_searched_product *product, tn_error *error);
+
+/* Of the gradient of a core, or of X, the core, or X, where it comes before; else the tensor itself. */
+uint32_t tn_gradient_of(const tn_program *program, uint32_t tensor);
 
 /* The tensor that it lies as under its demand: the core whose update goes through both word by word, or itself. */
 uint32_t tn_searched_stands_for(const tn_layout_problem *problem, uint32_t tensor,

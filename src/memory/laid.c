@@ -12,7 +12,7 @@ enum { ROWS_KEPT = 512, LISTS = 512 };
 
 /* How many elements the rows of all memories have: few sets of them come of many kinds of parallelism. */
 typedef struct row_set {
-    uint8_t *log; /* [map->memories] */
+    uint8_t *kind_log, *log; /* of each kind of rows; [map->memories] */
     uint32_t number;
     struct row_set *next;
 } row_set;
@@ -23,7 +23,7 @@ typedef struct {
 } kept_rows;
 
 /* Under a bound a memory's row follows from how many elements it has, whatever the others are: updates go through memories
- * of equal rows (even_out). So each is found once for each number of elements, and a build picks. */
+ * of equal rows (memory/row_kinds.h). So each is found once for each number of elements, and a build picks. */
 typedef struct {
     tn_laid laid; /* of the build at hand; no `memory`: none yet */
     tn_row
@@ -36,60 +36,34 @@ struct tn_laid_map {
     tn_laid_kinds kinds;
     tn_arena *arena;
     kept_rows rows[ROWS_KEPT];
-    row_set *sets;  /* all that came, each once */
-    uint8_t *trial; /* [map->memories] */
+    row_set *sets; /* all that came, each once */
+    tn_row_kinds row_kinds;
+    uint8_t *trial; /* [row_kinds.count] */
     tn_laid **list; /* [LISTS], by hash */
     bound_rows bound;
 };
 
 /* ---- rows of memories ---- */
 
-/* Raises what an update, or a copy, goes through to the widest of it; true if anything changed. */
-static bool even_out(const tn_map *map, const uint32_t *array, uint32_t arrays, uint8_t *row_log) {
-    uint8_t most = 0;
-    bool changed = false;
-    for (uint32_t i = 0; i < arrays; i++) {
-        uint32_t memory = map->memory_of[array[i]];
-        if (memory != NONE && row_log[memory] > most) most = row_log[memory];
-    }
-    for (uint32_t i = 0; i < arrays; i++) {
-        uint32_t memory = map->memory_of[array[i]];
-        if (memory == NONE || row_log[memory] == most) continue;
-        row_log[memory] = most;
-        changed = true;
-    }
-    return changed;
-}
-
+/* By kind of rows. */
 static void find_logs(const tn_laid_map *laid_map, const tn_build *build, uint8_t *log) {
-    const tn_laid_arrays *arrays = laid_map->step->arrays;
-    const tn_operation *operation = laid_map->step->step->operation;
-    bool changed = true;
-    for (uint32_t m = 0; m < laid_map->map->memories; m++)
-        log[m] = (uint8_t)tn_log_above(tn_mapped_row(&laid_map->map->memory[m], build));
-    while (changed) {
-        changed = false;
-        for (uint32_t i = 0; i < arrays->updates; i++) {
-            const tn_operation *update = &operation[arrays->update[i]];
-            changed |= even_out(laid_map->map, update->reads, update->read_count, log);
-        }
-        for (uint32_t i = 0; i < arrays->cuts; i++) {
-            const tn_operation *copy = &operation[arrays->cut[i]];
-            changed |= even_out(laid_map->map, (const uint32_t[]){copy->reads[0], copy->writes[0]}, 2, log);
-        }
-    }
+    const tn_row_kinds *kinds = &laid_map->row_kinds;
+    for (uint32_t k = 0; k < kinds->count; k++)
+        log[k] = (uint8_t)tn_log_above(tn_mapped_row(&kinds->asked[k], build));
 }
 
-/* The set of those rows, which is a new one if none is as they are. */
+/* The set of those rows, by kind, which is a new one if none is as they are. */
 static tn_status find_set(tn_laid_map *laid_map, const uint8_t *log, const row_set **set, tn_error *error) {
-    size_t memories = laid_map->map->memories;
+    const tn_row_kinds *kinds = &laid_map->row_kinds;
     row_set *made = laid_map->sets;
-    while (made && memcmp(made->log, log, memories) != 0) made = made->next;
+    while (made && memcmp(made->kind_log, log, kinds->count) != 0) made = made->next;
     *set = made;
     if (made) return TN_OK;
     TN_TRY(TN_NEW(laid_map->arena, 1, &made, error));
-    TN_TRY(TN_NEW(laid_map->arena, memories, &made->log, error));
-    memcpy(made->log, log, memories);
+    TN_TRY(TN_NEW(laid_map->arena, kinds->count, &made->kind_log, error));
+    TN_TRY(TN_NEW(laid_map->arena, laid_map->map->memories, &made->log, error));
+    memcpy(made->kind_log, log, kinds->count);
+    for (uint32_t m = 0; m < laid_map->map->memories; m++) made->log[m] = log[kinds->of_memory[m]];
     made->number = laid_map->sets ? laid_map->sets->number + 1 : 1;
     made->next = laid_map->sets;
     *set = laid_map->sets = made;
@@ -170,28 +144,25 @@ static tn_layout_demand demand_of(const tn_layer_out *layout, uint32_t layer, ui
     return demand;
 }
 
-/* Matrices lie in the same words for every operation, and those of a kind alike; the depth follows. */
-static void lay_matrices(tn_layer_out *layout) {
-    const tn_bank_kind kind = tn_banking_kind(tn_split_banking(layout->build->split));
+/* Matrices lie in the same words for every operation, and those of a kind alike; the depth follows, [kinds->arrays]. */
+static tn_status lay_matrices(tn_layer_out *layout, uint64_t **depth) {
+    const tn_bank_kind banking = tn_banking_kind(tn_split_banking(layout->build->split));
     const tn_laid_kinds *kinds = layout->kinds;
+    TN_TRY(TN_NEW(layout->arena, kinds->arrays, &layout->laid->words, layout->error));
+    TN_TRY(TN_NEW(layout->arena, kinds->arrays, depth, layout->error));
+    layout->laid->words_of = kinds->of_array;
     for (uint32_t k = 0; k < kinds->arrays; k++) {
         const uint32_t a = kinds->array[k], memory = layout->map->memory_of[a];
         const uint64_t columns = layout->arrays->columns[a];
         if (memory == NONE || columns == 0) continue;
         const uint64_t rows = layout->arrays->rows[a], heads = layout->arrays->heads[a];
         const tn_layout_demand demand = demand_of_matrix(layout, a, layout->row_log[memory]);
-        tn_laid_words *words = &layout->laid->words[a];
-        *words = (tn_laid_words){.is_matrix = true, .shared = tn_layout_shared(&demand, kind, rows > 1)};
-        tn_row *row = &layout->laid->memory[memory];
-        row->banks = tn_greatest(row->banks, UINT64_C(1) << words->shared.bank_log);
-        layout->laid->depth[a] = heads * tn_layout_share_rows(&words->shared, rows / heads, columns,
-                                                              layout->arrays->feature_log[a]);
+        tn_laid_words *words = &layout->laid->words[k];
+        *words = (tn_laid_words){.is_matrix = true, .shared = tn_layout_shared(&demand, banking, rows > 1)};
+        (*depth)[k] = heads * tn_layout_share_rows(&words->shared, rows / heads, columns,
+                                                   layout->arrays->feature_log[a]);
     }
-    for (uint32_t a = 0; a < layout->step->arrays; a++) {
-        const uint32_t like = kinds->array[kinds->of_array[a]];
-        layout->laid->words[a] = layout->laid->words[like];
-        layout->laid->depth[a] = layout->laid->depth[like];
-    }
+    return TN_OK;
 }
 
 /* ---- layers ---- */
@@ -213,17 +184,16 @@ static tn_status lay_layer(tn_layer_out *layout, uint32_t layer) {
     return tn_laid_layer_search(layers, *laid_layer, &layout->laid->layer[layer], layout->error);
 }
 
-static tn_status lay_layers(tn_layer_out *layout) {
-    const tn_step *step = layout->step;
-    TN_TRY(TN_NEW(layout->arena, step->arrays, &layout->laid->words, layout->error));
-    TN_TRY(TN_NEW(layout->arena, step->layers, &layout->laid->known, layout->error));
-    lay_matrices(layout);
-    for (uint32_t k = 0; k < layout->kinds->layers; k++) TN_TRY(lay_layer(layout, layout->kinds->layer[k]));
-    for (uint32_t l = 0; l < step->layers; l++) {
-        const uint32_t like = layout->kinds->layer[layout->kinds->of_layer[l]];
-        layout->laid->known[l] = layout->laid->known[like];
-        layout->laid->layer[l] = layout->laid->layer[like];
-    }
+/* The layer as it was laid, now or before. */
+static tn_status find_layer(const tn_laid *laid, uint32_t layer, tn_laid_layer **found, tn_error *error) {
+    *found = laid->known[layer];
+    if (*found || !laid->begun) return TN_OK;
+    tn_layer_out *layout = &laid->begun->layout;
+    const uint32_t like = layout->kinds->layer[layout->kinds->of_layer[layer]];
+    layout->error = error;
+    if (!laid->known[like]) TN_TRY(lay_layer(layout, like));
+    laid->layer[layer] = laid->layer[like];
+    *found = laid->known[layer] = laid->known[like];
     return TN_OK;
 }
 
@@ -238,15 +208,26 @@ tn_status tn_laid_product_cycles(const tn_laid_step *laid_step, const tn_laid *l
         *cycles = tn_least(*cycles, its);
     }
     if (laid->alone) return TN_OK;
-    return tn_laid_layer_cycles(&laid_step->programs->layers, laid->known[layer], laid->closely, product,
-                                kernel, cycles, error);
+    tn_laid_layer *known;
+    TN_TRY(find_layer(laid, layer, &known, error));
+    return tn_laid_layer_cycles(&laid_step->programs->layers, known, laid->closely, product, kernel, cycles,
+                                error);
 }
 
 tn_status tn_laid_partial_cycles(const tn_laid_step *laid_step, const tn_laid *laid, uint32_t layer,
                                  const tn_partial *part, const tn_matmul *kernel, uint64_t *cycles,
                                  tn_error *error) {
-    return tn_laid_layer_partial_cycles(&laid_step->programs->layers, laid->known[layer], part, kernel,
-                                        cycles, error);
+    tn_laid_layer *known;
+    TN_TRY(find_layer(laid, layer, &known, error));
+    return tn_laid_layer_partial_cycles(&laid_step->programs->layers, known, part, kernel, cycles, error);
+}
+
+tn_status tn_laid_product_layout(const tn_laid *laid, uint32_t layer, uint32_t product,
+                                 const tn_product_layout **layout, tn_error *error) {
+    tn_laid_layer *known;
+    TN_TRY(find_layer(laid, layer, &known, error));
+    *layout = &laid->layer[layer]->product[product];
+    return TN_OK;
 }
 
 /* ---- depths ---- */
@@ -411,14 +392,12 @@ static void unpadded_depth(const tn_layer_out *layout, uint32_t m) {
         row->depth += memory->extent[i].arrays * tn_ceil_div(memory->extent[i].elements, row->elements);
 }
 
-/* Rows of all memories, empty. */
+/* Rows of all memories, empty, and those of arrays. */
 static tn_status begin_laid(tn_layer_out *layout) {
-    const tn_step *step = layout->step;
     tn_laid *laid = layout->laid;
     TN_TRY(TN_NEW(layout->arena, layout->map->memories, &laid->memory, layout->error));
-    TN_TRY(TN_NEW(layout->arena, step->layers, &laid->layer, layout->error));
-    TN_TRY(TN_NEW(layout->arena, step->arrays, &laid->depth, layout->error));
-    TN_TRY(TN_NEW(layout->arena, step->arrays, &laid->row, layout->error));
+    TN_TRY(TN_NEW(layout->arena, layout->step->arrays, &laid->depth, layout->error));
+    TN_TRY(TN_NEW(layout->arena, layout->step->arrays, &laid->row, layout->error));
     for (uint32_t m = 0; m < layout->map->memories; m++)
         laid->memory[m].elements = UINT64_C(1) << layout->row_log[m];
     return TN_OK;
@@ -435,14 +414,6 @@ static tn_status fill_memories(tn_layer_out *layout) {
     }
     follow_parameters(layout);
     return sum_depths(layout);
-}
-
-static tn_status lay_all(tn_layer_out *layout) {
-    TN_TRY(begin_laid(layout));
-    TN_TRY(lay_layers(layout));
-    find_depths(layout);
-    TN_TRY(find_part_depths(layout));
-    return fill_memories(layout);
 }
 
 /* ---- bounds ---- */
@@ -481,13 +452,49 @@ static tn_status lay_bound(tn_layer_out *layout, bound_rows *bound, const tn_lai
     return TN_OK;
 }
 
-/* What operations take by the closer bound: memories are those of the other. */
-static tn_status lay_closely(tn_layer_out *layout) {
-    layout->laid->closely = true;
+/* ---- layer by layer ---- */
+
+static tn_status begin_layers(tn_layer_out *layout) {
+    struct tn_laid_begun *begun;
+    TN_TRY(TN_NEW(layout->arena, layout->step->layers, &layout->laid->known, layout->error));
+    TN_TRY(TN_NEW(layout->arena, layout->step->layers, &layout->laid->layer, layout->error));
+    TN_TRY(TN_NEW(layout->arena, 1, &begun, layout->error));
+    TN_TRY(lay_matrices(layout, &begun->depth));
+    begun->layout = *layout;
+    begun->build = *layout->build;
+    begun->layout.build = &begun->build;
+    layout->laid->begun = begun;
+    return TN_OK;
+}
+
+static tn_status lay_memories(tn_layer_out *layout) {
+    for (uint32_t a = 0; a < layout->step->arrays; a++) {
+        const uint32_t memory = layout->map->memory_of[a];
+        if (memory == NONE) continue;
+        tn_row *row = &layout->laid->memory[memory];
+        row->banks =
+            tn_greatest(row->banks, UINT64_C(1) << tn_laid_words_of(layout->laid, a)->shared.bank_log);
+    }
+    for (uint32_t l = 0; l < layout->step->layers; l++) {
+        tn_laid_layer *layer;
+        TN_TRY(find_layer(layout->laid, l, &layer, layout->error));
+    }
+    find_depths(layout);
+    TN_TRY(find_part_depths(layout));
+    return fill_memories(layout);
+}
+
+tn_status tn_laid_complete(const tn_laid *laid, tn_error *error) {
+    if (laid->is_complete) return TN_OK;
+    tn_layer_out *layout = &laid->begun->layout;
+    layout->error = error;
     TN_TRY(begin_laid(layout));
-    TN_TRY(TN_NEW(layout->arena, layout->step->layers, &layout->laid->least, layout->error));
-    TN_TRY(lay_layers(layout));
-    return find_least_depths(layout);
+    for (uint32_t a = 0; a < layout->step->arrays; a++)
+        layout->laid->depth[a] = laid->begun->depth[layout->kinds->of_array[a]];
+    if (laid->closely) TN_TRY(TN_NEW(layout->arena, layout->step->layers, &layout->laid->least, error));
+    TN_TRY((laid->closely ? find_least_depths : lay_memories)(layout));
+    layout->laid->is_complete = true;
+    return TN_OK;
 }
 
 /* ---- what is known ---- */
@@ -517,9 +524,11 @@ tn_status tn_laid_map_make(tn_laid_step *laid, const tn_map *map, tn_arena *aren
     tn_laid_map *laid_map;
     TN_TRY(TN_NEW(arena, 1, &laid_map, error));
     *laid_map = (tn_laid_map){.step = laid, .map = map, .arena = arena};
-    TN_TRY(TN_NEW(arena, map->memories, &laid_map->trial, error));
+    TN_TRY(tn_row_kinds_find(laid->step, laid->arrays, map, arena, &laid_map->row_kinds, error));
+    TN_TRY(TN_NEW(arena, laid_map->row_kinds.count, &laid_map->trial, error));
     TN_TRY(TN_NEW(arena, LISTS, &laid_map->list, error));
-    TN_TRY(tn_laid_kinds_find(laid->step, laid->arrays, map, arena, &laid_map->kinds, error));
+    TN_TRY(tn_laid_kinds_find(laid->step, laid->arrays, map, &laid_map->row_kinds, arena, &laid_map->kinds,
+                              error));
     *made = laid_map;
     return TN_OK;
 }
@@ -535,14 +544,15 @@ static tn_laid **list_of(const tn_laid_map *laid_map, const tn_laid_key *key) {
     return &laid_map->list[tn_hash_place(tn_hash_counts(count, 8), LISTS)];
 }
 
-static tn_status lay_anew(tn_layer_out *layout, const tn_laid_key *key, tn_laid **list) {
-    TN_TRY(TN_NEW(layout->arena, 1, &layout->laid, layout->error));
-    layout->laid->key = *key;
-    TN_TRY((key->laying == TN_LAID_CLOSELY ? lay_closely
-            : key->laying == TN_LAID_ALONE ? tn_lay_alone
-                                           : lay_all)(layout));
-    layout->laid->next = *list;
-    *list = layout->laid;
+static tn_status begin_anew(tn_layer_out *layout, const tn_laid_key *key, tn_laid **list) {
+    tn_laid *laid;
+    TN_TRY(TN_NEW(layout->arena, 1, &laid, layout->error));
+    *laid = (tn_laid){
+        .key = *key, .closely = key->laying == TN_LAID_CLOSELY, .is_complete = key->laying == TN_LAID_ALONE};
+    layout->laid = laid;
+    TN_TRY((key->laying == TN_LAID_ALONE ? tn_lay_alone : begin_layers)(layout));
+    laid->next = *list;
+    *list = laid;
     return TN_OK;
 }
 
@@ -553,7 +563,7 @@ tn_status tn_laid_rows(tn_laid_map *laid_map, const tn_build *build, uint32_t *n
     return TN_OK;
 }
 
-tn_status tn_laid_find(tn_laid_map *laid_map, const tn_build *build, const tn_laid **laid, tn_error *error) {
+tn_status tn_laid_begin(tn_laid_map *laid_map, const tn_build *build, const tn_laid **laid, tn_error *error) {
     const row_set *rows;
     const tn_laid_key key = {build->rows,  build->columns, build->reduction, build->vector,
                              build->split, build->layouts, build->skew,      build->array};
@@ -570,12 +580,18 @@ tn_status tn_laid_find(tn_laid_map *laid_map, const tn_build *build, const tn_la
     out.row_log = rows->log;
     if (build->layouts == TN_LAID_BOUND) {
         TN_TRY(lay_bound(&out, &laid_map->bound, &key));
+        laid_map->bound.laid.is_complete = true;
         *laid = &laid_map->bound.laid;
         return TN_OK;
     }
     tn_laid **list = list_of(laid_map, &key), *this_laid = *list;
     while (this_laid && memcmp(&this_laid->key, &key, sizeof key) != 0) this_laid = this_laid->next;
-    if (!this_laid) TN_TRY(lay_anew(&out, &key, list));
+    if (!this_laid) TN_TRY(begin_anew(&out, &key, list));
     *laid = this_laid ? this_laid : *list;
     return TN_OK;
+}
+
+tn_status tn_laid_find(tn_laid_map *laid_map, const tn_build *build, const tn_laid **laid, tn_error *error) {
+    TN_TRY(tn_laid_begin(laid_map, build, laid, error));
+    return tn_laid_complete(*laid, error);
 }

@@ -55,16 +55,25 @@ typedef struct tn_laid {
     const tn_least_rows **least; /* [step->layers]: for the closer bound, else NULL */
     tn_laid_layer **known;       /* [step->layers]: NULL for the first bound */
     bool closely;                /* a closer bound: no layouts were found */
-    bool alone;                  /* the one of each layer alone: */
-    tn_laid_layer ***way;        /* [step->layers][ways] */
-    uint32_t *ways;              /* [step->layers] */
+    struct tn_laid_begun *begun; /* what layers are laid with that were not asked for yet (tn_laid_begin) */
+    bool is_complete;
+    bool alone;           /* the one of each layer alone: */
+    tn_laid_layer ***way; /* [step->layers][ways] */
+    uint32_t *ways;       /* [step->layers] */
     uint8_t *
-        *most_features;   /* [step->layers][program->tensors]: logarithm of a word's, where it is a matrix */
-    uint64_t *depth;      /* [step->arrays]: rows; 0: element lies behind element */
-    uint64_t *row;        /* [step->arrays]: elements that it has in a row; 0: as many as its memory */
-    tn_laid_words *words; /* [step->arrays]; NULL for the first bound */
+        *most_features; /* [step->layers][program->tensors]: logarithm of a word's, where it is a matrix */
+    uint64_t *depth;    /* [step->arrays]: rows; 0: element lies behind element */
+    uint64_t *row;      /* [step->arrays]: elements that it has in a row; 0: as many as its memory */
+    tn_laid_words *
+        words; /* of each kind of arrays, of a bound of layers alone of each array; NULL for the first bound */
+    const uint32_t *words_of; /* [step->arrays]: which of them (tn_laid_words_of) */
     struct tn_laid *next;
 } tn_laid;
+
+/* How the array lies. */
+static inline const tn_laid_words *tn_laid_words_of(const tn_laid *laid, uint32_t array) {
+    return &laid->words[laid->words_of ? laid->words_of[array] : array];
+}
 
 /* What is known of programs' layouts, whatever the steps that they are in. */
 typedef struct tn_laid_programs {
@@ -99,6 +108,15 @@ tn_status tn_laid_find(tn_laid_map *laid_map, const tn_build *build, const tn_la
 /* The number, from 1, of the rows that the build's parallelism gives the memories: of builds with the same one, equal
  * splits and equal buffers the first bound has the same memories. */
 tn_status tn_laid_rows(tn_laid_map *laid_map, const tn_build *build, uint32_t *number, tn_error *error);
+
+/* The same for those who may need the cycles of some products alone: words of matrices are there, layers are laid as their products
+ * are asked for, and all else, memories, layers, depths and rows, is there after tn_laid_complete. */
+tn_status tn_laid_begin(tn_laid_map *laid_map, const tn_build *build, const tn_laid **laid, tn_error *error);
+tn_status tn_laid_complete(const tn_laid *laid, tn_error *error);
+
+/* How a product of a layer's program was laid, of no bound. */
+tn_status tn_laid_product_layout(const tn_laid *laid, uint32_t layer, uint32_t product,
+                                 const tn_product_layout **layout, tn_error *error);
 
 /* Cycles of a product of a layer's program on a kernel of the build's edges; of a bound, the closer one, at least. */
 tn_status tn_laid_product_cycles(const tn_laid_step *laid_step, const tn_laid *laid, uint32_t layer,

@@ -9,6 +9,7 @@ typedef struct {
     const tn_step *step;
     const tn_laid_arrays *arrays;
     const tn_map *map;
+    const tn_row_kinds *rows;
     tn_arena *arena;
     tn_laid_kinds *kinds;
     tn_error *error;
@@ -39,7 +40,8 @@ static tn_status find_arrays(finder *state) {
     for (uint32_t a = 0; a < step->arrays; a++) {
         const tn_array *array = &step->array[a];
         const tn_laid_part *part = &arrays->part[a];
-        const uint64_t word[] = {state->map->memory_of[a],
+        const uint32_t memory = state->map->memory_of[a];
+        const uint64_t word[] = {memory == NONE ? NONE : state->rows->of_memory[memory],
                                  array->role,
                                  array->part,
                                  array->is_core,
@@ -94,8 +96,9 @@ static tn_status find_layers(finder *state) {
 }
 
 tn_status tn_laid_kinds_find(const tn_step *step, const tn_laid_arrays *arrays, const tn_map *map,
-                             tn_arena *arena, tn_laid_kinds *kinds, tn_error *error) {
-    finder state = {step, arrays, map, arena, kinds, error};
+                             const tn_row_kinds *rows, tn_arena *arena, tn_laid_kinds *kinds,
+                             tn_error *error) {
+    finder state = {step, arrays, map, rows, arena, kinds, error};
     *kinds = (tn_laid_kinds){0};
     TN_TRY(TN_NEW(arena, step->arrays, &kinds->of_array, error));
     TN_TRY(TN_NEW(arena, step->arrays, &kinds->array, error));

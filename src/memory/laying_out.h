@@ -18,6 +18,13 @@ typedef struct tn_layer_out {
     uint32_t widest_log;    /* of the terms or columns that the kernel takes, whichever are more */
 } tn_layer_out;
 
+/* What a step is laid out with, layer by layer. */
+struct tn_laid_begun {
+    tn_layer_out layout;
+    tn_build build;  /* its own */
+    uint64_t *depth; /* of each kind of arrays that are matrices */
+};
+
 /* The banking that a split of the build asks for. */
 static inline tn_banking tn_split_banking(uint32_t split) {
     static const tn_banking banking[] = {[TN_SPLIT_PARTITION] = TN_BANKING_SKEW,

@@ -24,6 +24,7 @@ bool tn_price_has_bound(const tn_device *device, const tn_build *build) {
 /* What of a bound is asked for. */
 typedef struct {
     tn_closeness closeness;
+    uint64_t enough_cycles;
     bool memories;
 } asked;
 
@@ -69,13 +70,15 @@ static uint64_t least_overlapped(const tn_workload *workload, const tn_build *bu
 /* Of the set's builds, whose operations overlap or not alike. *has: there is a bound, as what does not split is found of one
  * build alone. */
 static tn_status bound_work(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
-                            tn_laying of_vectors, tn_work_price *work, bool *has, tn_error *error) {
+                            tn_laying of_vectors, uint64_t enough, tn_work_price *work, bool *has,
+                            tn_error *error) {
     const bool overlaps = set->build.schedule != TN_SCHEDULE_SEQUENTIAL;
     tn_build_set turn = *set;
     const tn_work_price *whole;
     if (overlaps) turn.build = in_turn(&set->build);
     if (tn_work_splits(workload, plan, &turn.build) && !(overlaps && set->build.layouts == TN_LAID_CLOSELY)) {
-        TN_TRY(tn_recall_least_work(workload, plan, &turn, of_vectors, work, error));
+        TN_TRY(tn_recall_least_work(workload, plan, &turn, of_vectors, overlaps ? UINT64_MAX : enough, work,
+                                    error));
     } else {
         const tn_build_level last = tn_build_searches_layouts(&turn.build) ? TN_LEVEL_BANK : TN_LEVEL_ROW;
         *has = free_axis(set, TN_LEVEL_KERNEL, last) == set->axes &&
@@ -171,7 +174,7 @@ static void lower_price(tn_price *least, const tn_price *other) {
 
 /* Of builds that run the same step, on the same map, side by side alike. */
 static tn_status bound_alike(tn_workload *workload, const tn_build_set *set, tn_laying of_vectors,
-                             bool memories_too, tn_price *price, bool *has, tn_error *error) {
+                             const asked *of, tn_price *price, bool *has, tn_error *error) {
     const tn_build least = tn_build_set_least(set);
     tn_build_set memories_set = *set;
     tn_work_price work;
@@ -180,12 +183,12 @@ static tn_status bound_alike(tn_workload *workload, const tn_build_set *set, tn_
     TN_TRY(tn_workload_built(workload, &set->build, &workload, error));
     TN_TRY(tn_recall_begin(workload, error));
     TN_TRY(tn_workload_plan(workload, &set->build, &plan, error));
-    TN_TRY(bound_work(workload, plan, set, of_vectors, &work, has, error));
+    TN_TRY(bound_work(workload, plan, set, of_vectors, of->enough_cycles, &work, has, error));
     if (!*has) return TN_OK;
     memories_set.build.layouts = TN_LAID_BOUND;
     const kernels_price kernels = {&least, tn_workload_kernels(workload, &least, &work)};
     const bool fits = tn_resources_misfits(&kernels.used, &workload->within) == 0; /* else no memories help */
-    if (memories_too && (fits || set->free == 0))
+    if (of->memories && (fits || set->free == 0))
         TN_TRY(bound_memories(workload, plan, &memories_set, &kernels, &memories, error));
     tn_price_sum(workload, plan, &least, &work, &memories, price, NULL);
     return TN_OK;
@@ -203,8 +206,8 @@ static tn_status bound_each(tn_workload *workload, const tn_build_set *set, cons
         if (!*has) return TN_OK;
         effective.build = tn_build_effective(&set->build);
         effective.build.layouts = laying_of(of->closeness, &set->build, true);
-        return bound_alike(workload, &effective, laying_of(of->closeness, &set->build, false), of->memories,
-                           price, has, error);
+        return bound_alike(workload, &effective, laying_of(of->closeness, &set->build, false), of, price, has,
+                           error);
     }
     *has = true;
     for (size_t v = 0; *has && v < set->axis[axis].count; v++) {
@@ -230,13 +233,13 @@ static tn_status price_set(tn_workload *workload, const tn_build_set *set, const
 }
 
 tn_status tn_price_set_bound(tn_workload *workload, const tn_build_set *set, tn_closeness closeness,
-                             tn_price *price, bool *has, tn_error *error) {
-    return price_set(workload, set, &(asked){closeness, true}, price, has, error);
+                             uint64_t enough_cycles, tn_price *price, bool *has, tn_error *error) {
+    return price_set(workload, set, &(asked){closeness, enough_cycles, true}, price, has, error);
 }
 
 tn_status tn_price_set_work(tn_workload *workload, const tn_build_set *set, tn_price *price, bool *has,
                             tn_error *error) {
-    return price_set(workload, set, &(asked){TN_BY_WORK, false}, price, has, error);
+    return price_set(workload, set, &(asked){TN_BY_WORK, UINT64_MAX, false}, price, has, error);
 }
 
 static tn_status price_bound(tn_workload *workload, const tn_build *build, tn_closeness closeness,
@@ -244,7 +247,7 @@ static tn_status price_bound(tn_workload *workload, const tn_build *build, tn_cl
     const tn_build_set one = {.build = *build};
     bool has;
     TN_TRY(tn_build_check_together(build, error));
-    TN_TRY(tn_price_set_bound(workload, &one, closeness, price, &has, error));
+    TN_TRY(tn_price_set_bound(workload, &one, closeness, UINT64_MAX, price, &has, error));
     *exact = !has;
     return has ? TN_OK : tn_price_step(workload, build, price, error);
 }

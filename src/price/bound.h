@@ -61,9 +61,11 @@ tn_status tn_price_close_bound(tn_workload *workload, const tn_build *build, tn_
 
 /* Of all builds of the set. Closer ones than the first are of sets in which only keys are free that vector kernels alone and places
  * follow from, that by products also of those with free banks, where work splits. Nothing is said of memories where edges of
- * kernels are free, or where kernels alone take more than the workload says is there. *has: there is such a bound. */
+ * kernels are free, or where kernels alone take more than the workload says is there. *has: there is such a bound.
+ * enough_cycles: a step of so many need not be known any closer, so that only the heaviest products are laid until that many
+ * have come together; UINT64_MAX: all. What is told then is a bound, too. */
 tn_status tn_price_set_bound(tn_workload *workload, const tn_build_set *set, tn_closeness closeness,
-                             tn_price *price, bool *has, tn_error *error);
+                             uint64_t enough_cycles, tn_price *price, bool *has, tn_error *error);
 
 /* The closest of these without memories, */
 tn_status tn_price_set_work(tn_workload *workload, const tn_build_set *set, tn_price *price, bool *has,

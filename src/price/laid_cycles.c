@@ -82,6 +82,7 @@ static tn_status add_clear(laid_operation *timing) {
     if (!timing->workload->laid->arrays->clears[timing->operation - timing->workload->step->operation] ||
         timing->plan->map.memory_of[array] == NONE)
         return TN_OK;
+    TN_TRY(tn_laid_complete(timing->plan->laid, timing->error));
     uint64_t rows = timing->plan->laid->depth[array];
     if (timing->plan->laid->alone)
         return add_elements_pass(timing, 1, TN_OP_LOOKUP, timing->workload->step->array[array].elements);
@@ -94,7 +95,7 @@ static tn_status add_clear(laid_operation *timing) {
 /* A matrix under the indices of a program's output: words of features are split over their axes, the last first. */
 static void layout_under(const laid_operation *timing, uint32_t array, const tn_program *program,
                          const tn_indices *y, tn_layout_axis *axis, tn_tensor_layout *layout) {
-    const tn_shared_words *words = &timing->plan->laid->words[array].shared;
+    const tn_shared_words *words = &tn_laid_words_of(timing->plan->laid, array)->shared;
     const uint64_t one = 1, banks = one << words->bank_log;
     uint64_t stride = 1;
     uint32_t features = words->feature_log;
@@ -129,7 +130,7 @@ static tn_issued_product with_beside(const laid_operation *timing, const tn_prog
         uint64_t *phases = read ? issued.extra : issued.result;
         tn_layout_axis axis[TN_LAYOUT_AXES];
         tn_tensor_layout layout;
-        if (!timing->plan->laid->words[array].is_matrix) continue; /* off chip */
+        if (!tn_laid_words_of(timing->plan->laid, array)->is_matrix) continue; /* off chip */
         layout_under(timing, array, program, y, axis, &layout);
         for (int kind = 0; kind < TN_BLOCK_KINDS; kind++)
             phases[kind] = tn_greatest(phases[kind], tn_tensor_layout_phases(&layout, group, kind));
@@ -146,8 +147,9 @@ static tn_status lay_program_product(laid_operation *timing) {
     const tn_matmul kernel = tn_workload_matmul(timing->workload, timing->build, work_of(timing)->arithmetic);
     uint64_t cycles;
     if (timing->operation->fused_count > 0 && !laid->closely) {
-        const tn_issued_product issued =
-            with_beside(timing, layer->program, &laid->layer[timing->operation->layer]->product[product]);
+        const tn_product_layout *layout;
+        TN_TRY(tn_laid_product_layout(laid, timing->operation->layer, product, &layout, timing->error));
+        const tn_issued_product issued = with_beside(timing, layer->program, layout);
         TN_TRY(tn_issue_product_cycles(&kernel, &issued, &cycles, timing->error));
     } else {
         TN_TRY(tn_laid_product_cycles(timing->workload->laid, laid, timing->operation->layer, product,
@@ -166,6 +168,7 @@ static tn_status lay_program_product(laid_operation *timing) {
             timing, layer->tokens, TN_OP_ADD,
             timing->workload->step->array[array].elements /
                 tn_laid_slices(arrays, timing->workload->step, timing->operation->layer, step->out));
+    TN_TRY(tn_laid_complete(laid, timing->error));
     uint64_t row, rows = tn_laid_tensor_rows(laid, timing->operation->layer, step->out, row_of(timing, array),
                                              timing->build->vector, &row);
     return add_row_pass(timing, layer->tokens, TN_OP_ADD, rows, row);
@@ -177,7 +180,7 @@ static tn_status lay_program_product(laid_operation *timing) {
 static uint64_t least_block_cycles(const laid_operation *timing, uint32_t array, uint64_t rows,
                                    uint64_t columns) {
     const tn_laid *laid = timing->plan->laid;
-    const tn_shared_words *words = &laid->words[array].shared;
+    const tn_shared_words *words = &tn_laid_words_of(laid, array)->shared;
     const uint32_t row = (uint32_t)words->token_log + words->feature_log,
                    most =
                        tn_laid_most_features(timing->workload->laid, laid, timing->operation->layer, array);
@@ -190,7 +193,7 @@ static uint64_t least_block_cycles(const laid_operation *timing, uint32_t array,
 /* Cycles of a block of a matrix; an array that lies off chip, or element behind element, takes one. */
 static uint64_t block_cycles(const laid_operation *timing, uint32_t array, uint64_t rows, uint64_t columns) {
     const tn_laid *laid = timing->plan->laid;
-    const tn_laid_words *words = &laid->words[array];
+    const tn_laid_words *words = tn_laid_words_of(laid, array);
     if (!words->is_matrix) return 1;
     if (laid->alone) return least_block_cycles(timing, array, rows, columns);
     const uint64_t count[] = {((rows - 1) >> words->shared.token_log) + 1,
@@ -322,6 +325,7 @@ uint64_t tn_laid_update_elements(const tn_laid *laid, const tn_map *map, const t
 
 static tn_status lay_update(laid_operation *timing) {
     const tn_operation *operation = timing->operation;
+    TN_TRY(tn_laid_complete(timing->plan->laid, timing->error));
     uint64_t elements =
         tn_laid_update_elements(timing->plan->laid, &timing->plan->map, operation, timing->build->vector);
     const tn_vector_blocks blocks = {1, elements, {1, 1}, {1, 1}};
@@ -340,7 +344,7 @@ static bool is_alike(const tn_laid_words *a, const tn_laid_words *b) {
 static bool recall_class(const laid_operation *timing, const tn_attention_product *attention,
                          tn_laid_class *laid_class) {
     const tn_operation *operation = timing->operation;
-    const tn_laid_words *words = timing->plan->laid->words;
+    const tn_laid *laid = timing->plan->laid;
     const tn_build *build = timing->build;
     const bool product = operation->kind == TN_OP_PRODUCT;
     const tn_vector kernel =
@@ -351,16 +355,18 @@ static bool recall_class(const laid_operation *timing, const tn_attention_produc
     bool same = laid_class->attention == attention && laid_class->group == group &&
                 memcmp(laid_class->edges, edges, sizeof edges) == 0;
     for (uint32_t i = 0; i < operation->read_count && same; i++)
-        same = is_alike(&laid_class->words[i], &words[operation->reads[i]]);
+        same = is_alike(&laid_class->words[i], tn_laid_words_of(laid, operation->reads[i]));
     for (uint32_t i = 0; i < operation->write_count && same; i++)
-        same = is_alike(&laid_class->words[operation->read_count + i], &words[operation->writes[i]]);
+        same = is_alike(&laid_class->words[operation->read_count + i],
+                        tn_laid_words_of(laid, operation->writes[i]));
     if (same) return true;
     laid_class->attention = attention;
     laid_class->group = group;
     memcpy(laid_class->edges, edges, sizeof edges);
-    for (uint32_t i = 0; i < operation->read_count; i++) laid_class->words[i] = words[operation->reads[i]];
+    for (uint32_t i = 0; i < operation->read_count; i++)
+        laid_class->words[i] = *tn_laid_words_of(laid, operation->reads[i]);
     for (uint32_t i = 0; i < operation->write_count; i++)
-        laid_class->words[operation->read_count + i] = words[operation->writes[i]];
+        laid_class->words[operation->read_count + i] = *tn_laid_words_of(laid, operation->writes[i]);
     return false;
 }
 
@@ -388,6 +394,7 @@ static tn_status lay_class(laid_operation *timing) {
 /* A part is copied, or updated, row by row of the memory that it lies in. */
 static tn_status lay_part_pass(laid_operation *timing, uint32_t whole, uint32_t part) {
     const uint32_t *memory_of = timing->plan->map.memory_of;
+    TN_TRY(tn_laid_complete(timing->plan->laid, timing->error));
     if (timing->plan->laid->closely || memory_of[whole] == NONE || memory_of[part] == NONE) return TN_OK;
     return add_row_pass(timing, 1, timing->operation->kind, timing->plan->laid->depth[part],
                         row_of(timing, part));

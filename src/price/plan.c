@@ -141,6 +141,12 @@ tn_status tn_plan_lay(tn_workload *workload, tn_plan *plan, const tn_build *buil
     return tn_laid_find(plan->layouts, build, &plan->laid, error);
 }
 
+tn_status tn_plan_begin_lay(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_error *error) {
+    if (is_ideal(build) || plan->on_chip) return tn_plan_lay(workload, plan, build, error);
+    TN_TRY(make_layouts(workload, plan, error));
+    return tn_laid_begin(plan->layouts, build, &plan->laid, error);
+}
+
 tn_status tn_plan_rows(tn_workload *workload, tn_plan *plan, const tn_build *build, uint32_t *number,
                        tn_error *error) {
     *number = 0;

@@ -40,6 +40,8 @@ tn_status tn_workload_plan(tn_workload *workload, const tn_build *build, tn_plan
 
 /* Finds plan->laid for the build, or what was found before; NULL where build.layouts is ideal. */
 tn_status tn_plan_lay(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_error *error);
+/* The same for the cycles of single products, where nothing lies off chip (tn_laid_begin). */
+tn_status tn_plan_begin_lay(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_error *error);
 
 /* The number of the rows that memories have under the first bound (tn_laid_rows); 0 where the build is of no such bound. */
 tn_status tn_plan_rows(tn_workload *workload, tn_plan *plan, const tn_build *build, uint32_t *number,

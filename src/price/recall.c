@@ -16,6 +16,7 @@ typedef struct {
 typedef struct {
     part_key key; /* first in every kind of part */
     tn_work_price price;
+    bool whole; /* else of products some are told of as the first bound does */
 } work_part;
 
 typedef struct {
@@ -142,14 +143,17 @@ static unsigned bears_on_half(const tn_build *build, bool products) {
 }
 
 static tn_status price_half(tn_workload *workload, tn_plan *plan, const tn_build *key, bool products,
-                            tn_work_price *price, tn_error *error) {
-    if (tn_build_searches_layouts(key)) TN_TRY(tn_plan_lay(workload, plan, key, error));
-    return (products ? tn_price_products : tn_price_vectors)(workload, plan, key, price, error);
+                            uint64_t enough, work_part *half, tn_error *error) {
+    if (tn_build_searches_layouts(key))
+        TN_TRY((products ? tn_plan_begin_lay : tn_plan_lay)(workload, plan, key, error));
+    if (products) return tn_price_products(workload, plan, key, enough, &half->price, &half->whole, error);
+    half->whole = true;
+    return tn_price_vectors(workload, plan, key, &half->price, error);
 }
 
 /* The least half of a set; that of its build where nothing is free that bears on it. */
 static tn_status recall_half(tn_workload *workload, tn_plan *plan, const tn_build_set *set, bool products,
-                             const tn_work_price **half, tn_error *error) {
+                             uint64_t enough, const work_part **half, tn_error *error) {
     tn_price_memo *memo = workload->memo;
     const unsigned bears = bears_on_half(&set->build, products);
     const uint32_t free = set->free & tn_build_set_axes(set, bears);
@@ -158,42 +162,50 @@ static tn_status recall_half(tn_workload *workload, tn_plan *plan, const tn_buil
     bool found;
     TN_TRY(
         find_part(memo->arena, products ? &memo->product : &memo->vector, &key, free, &part, &found, error));
-    *half = &((work_part *)part)->price;
-    if (found) return TN_OK;
-    tn_work_price least = {0};
+    *half = (work_part *)part;
+    if (found && ((*half)->whole || (*half)->price.cycles_per_step >= enough)) return TN_OK;
+    work_part least = {.whole = true};
     if (free == 0) {
-        TN_TRY(price_half(workload, plan, &key, products, &least, error));
+        TN_TRY(price_half(workload, plan, &key, products, enough, &least, error));
     } else {
         const uint32_t axis = (uint32_t)__builtin_ctz(free);
         for (size_t v = 0; v < set->axis[axis].count; v++) {
             tn_build_set fixed = tn_build_set_fixed(set, axis, v);
-            const tn_work_price *one;
+            const work_part *one;
             fixed.build = tn_build_effective(&fixed.build);
-            TN_TRY(recall_half(workload, plan, &fixed, products, &one, error));
+            TN_TRY(recall_half(workload, plan, &fixed, products, enough, &one, error));
             if (v == 0)
-                least = *one;
+                least.price = one->price;
             else
-                tn_work_lower(&least, one);
+                tn_work_lower(&least.price, &one->price);
+            least.whole &= one->whole;
         }
     }
     /* What was asked for meanwhile may have taken the place, or another table that of this one. */
     TN_TRY(
         find_part(memo->arena, products ? &memo->product : &memo->vector, &key, free, &part, &found, error));
-    ((work_part *)part)->price = least;
-    *part = (part_key){true, free, key};
-    *half = &((work_part *)part)->price;
+    least.key = (part_key){true, free, key};
+    *(work_part *)part = least;
+    *half = (work_part *)part;
     return TN_OK;
 }
 
 tn_status tn_recall_least_work(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
-                               tn_laying of_vectors, tn_work_price *work, tn_error *error) {
-    tn_build_set vectors = *set;
-    const tn_work_price *half;
-    vectors.build.layouts = of_vectors;
-    TN_TRY(recall_half(workload, plan, set, true, &half, error));
-    *work = *half;
-    TN_TRY(recall_half(workload, plan, &vectors, false, &half, error));
-    tn_work_add_vectors(work, half);
+                               tn_laying of_vectors, uint64_t enough, tn_work_price *work, tn_error *error) {
+    tn_build_set vectors_set = *set;
+    const work_part *products, *vectors;
+    if (enough != UINT64_MAX) {
+        vectors_set.build.layouts = TN_LAID_BOUND;
+        TN_TRY(recall_half(workload, plan, &vectors_set, false, UINT64_MAX, &vectors, error));
+        enough -= tn_least(enough, vectors->price.cycles_per_step);
+    }
+    TN_TRY(recall_half(workload, plan, set, true, enough, &products, error));
+    if (products->whole) {
+        vectors_set.build.layouts = of_vectors;
+        TN_TRY(recall_half(workload, plan, &vectors_set, false, UINT64_MAX, &vectors, error));
+    }
+    *work = products->price;
+    tn_work_add_vectors(work, &vectors->price);
     return TN_OK;
 }
 
@@ -220,7 +232,8 @@ tn_status tn_recall_work(tn_workload *workload, tn_plan *plan, const tn_build *b
         return tn_recall_whole_work(workload, plan, build, work, error);
     const tn_build_set one = {.build = *build};
     *work = &workload->memo->sum;
-    return tn_recall_least_work(workload, plan, &one, (tn_laying)build->layouts, &workload->memo->sum, error);
+    return tn_recall_least_work(workload, plan, &one, (tn_laying)build->layouts, UINT64_MAX,
+                                &workload->memo->sum, error);
 }
 
 /* ---- memories ---- */

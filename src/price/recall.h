@@ -23,9 +23,10 @@ tn_status tn_recall_whole_work(tn_workload *workload, tn_plan *plan, const tn_bu
                                const tn_work_price **work, tn_error *error);
 
 /* Of all builds of a set whose work splits (tn_work_splits), whatever is least; vector kernels with other layouts than products. With
- * layouts that are searched no key is free that rows or banks follow from. */
+ * layouts that are searched no key is free that rows or banks follow from. From `enough` cycles on products that weigh less may be
+ * told of as the first bound does (price/bound.h). */
 tn_status tn_recall_least_work(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
-                               tn_laying of_vectors, tn_work_price *work, tn_error *error);
+                               tn_laying of_vectors, uint64_t enough, tn_work_price *work, tn_error *error);
 
 /* Adds the memories of the stores whose bits are set; `work` is read where places are searched. */
 tn_status tn_recall_memories(tn_workload *workload, tn_plan *plan, const tn_build *build, unsigned stores,

@@ -253,26 +253,6 @@ static tn_status lay_operations(tn_workload *workload, const tn_plan *plan, cons
     return TN_OK;
 }
 
-/* Of products, or of vector kernels, what they take more than their classes ideally. */
-static tn_status lay_half(tn_workload *workload, const tn_plan *plan, const tn_build *build, bool products,
-                          tn_work_price *price, uint64_t *busy, tn_error *error) {
-    const tn_operation_groups *groups = &plan->groups;
-    if (!tn_build_searches_layouts(build)) return TN_OK;
-    for (uint32_t g = 0; g < groups->count; g++) {
-        const uint32_t class = workload->work_of[groups->first[g]];
-        const tn_work *work = &workload->work[class];
-        tn_laid_time time;
-        if (work->product != products) continue;
-        TN_TRY(tn_laid_cycles(workload, plan, build, groups->first[g], &time, error));
-        if (time.cycles == 0) continue;
-        const uint64_t more =
-            groups->size[g] * (time.cycles + time.start_cycles - workload->cycles[class]); /* modulo 2^64 */
-        *(products ? &price->product_cycles[work->arithmetic] : &busy[work->vector]) += more;
-        price->cycles_per_step += more;
-    }
-    return TN_OK;
-}
-
 static tn_status price_class(tn_workload *workload, uint32_t index, const tn_build *build, uint64_t blocks,
                              tn_error *error) {
     const tn_work *work = &workload->work[index];
@@ -439,21 +419,67 @@ bool tn_work_splits(const tn_workload *workload, const tn_plan *plan, const tn_b
            workload->step->deadline_us <= 0;
 }
 
-tn_status tn_price_products(tn_workload *workload, const tn_plan *plan, const tn_build *build,
-                            tn_work_price *price, tn_error *error) {
+/* What the operation takes more than its class, modulo 2^64. */
+static tn_status lay_operation(tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                               uint32_t operation, uint64_t *more, tn_error *error) {
+    const uint32_t class = workload->work_of[operation];
+    tn_laid_time time;
+    uint64_t issues;
+    TN_TRY(tn_laid_cycles(workload, plan, build, operation, &time, error));
+    uint64_t cycles = time.cycles + time.start_cycles;
+    if (time.cycles == 0) /* ideally */
+        TN_TRY(tn_work_cycles(workload, &workload->work[class], &workload->work[class].size, build, &cycles,
+                              &issues, error));
+    *more = cycles - workload->cycles[class];
+    return TN_OK;
+}
+
+/* The i-th of the heaviest groups. */
+static tn_status lay_product(tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                             tn_product_groups *groups, uint32_t i, tn_work_price *price, tn_error *error) {
+    const uint32_t group = groups->heaviest[i], operation = groups->first[group];
+    uint64_t more;
+    TN_TRY(lay_operation(workload, plan, build, operation, &more, error));
+    more *= groups->size[group];
+    price->product_cycles[workload->work[workload->work_of[operation]].arithmetic] += more;
+    price->cycles_per_step += more;
+    groups->more_cycles[group] = more <= INT64_MAX && !workload->laid->arrays->clears[operation] ? more : 0;
+    if (i == 0 || groups->more_cycles[group] <= groups->more_cycles[groups->heaviest[i - 1]]) return TN_OK;
+    groups->heaviest[i] = groups->heaviest[i - 1]; /* comes before it the next time */
+    groups->heaviest[i - 1] = group;
+    return TN_OK;
+}
+
+tn_status tn_price_products(tn_workload *workload, tn_plan *plan, const tn_build *build, uint64_t enough,
+                            tn_work_price *price, bool *whole, tn_error *error) {
+    tn_product_groups *groups =
+        build->layouts == TN_LAID_CLOSELY ? &plan->groups.bounded : &plan->groups.products;
+    tn_build least = *build;
     *price = (tn_work_price){0};
-    TN_TRY(price_products(workload, build, 1, price, error));
-    TN_TRY(lay_half(workload, plan, build, true, price, NULL, error));
+    *whole = true;
+    if (tn_build_searches_layouts(build)) least.layouts = TN_LAID_BOUND;
+    TN_TRY(price_products(workload, &least, 1, price, error));
+    for (uint32_t i = 0; tn_build_searches_layouts(build) && i < groups->count && *whole; i++) {
+        *whole = price->cycles_per_step < enough;
+        if (*whole) TN_TRY(lay_product(workload, plan, build, groups, i, price, error));
+    }
     add_matmuls(workload, build, price);
     return TN_OK;
 }
 
-tn_status tn_price_vectors(tn_workload *workload, const tn_plan *plan, const tn_build *build,
-                           tn_work_price *price, tn_error *error) {
-    uint64_t busy[TN_OPERATION_KINDS] = {0};
+tn_status tn_price_vectors(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_work_price *price,
+                           tn_error *error) {
+    const tn_operation_groups *groups = &plan->groups;
+    uint64_t busy[TN_OPERATION_KINDS] = {0}, more;
     *price = (tn_work_price){0};
     TN_TRY(price_vectors(workload, build, 1, busy, price, error));
-    TN_TRY(lay_half(workload, plan, build, false, price, busy, error));
+    for (uint32_t g = 0; tn_build_searches_layouts(build) && g < groups->count; g++) {
+        const tn_work *work = &workload->work[workload->work_of[groups->first[g]]];
+        if (work->product) continue;
+        TN_TRY(lay_operation(workload, plan, build, groups->first[g], &more, error));
+        busy[work->vector] += groups->size[g] * more;
+        price->cycles_per_step += groups->size[g] * more;
+    }
     add_vector_kernels(workload, build, busy, price);
     return TN_OK;
 }

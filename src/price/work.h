@@ -34,10 +34,12 @@ typedef struct tn_work_price {
  * edges, what vector kernels take from their lanes, and both, where layouts are not ideal, from these; then they need tn_plan_lay
  * before. Both use the workload's cycles as scratch. */
 bool tn_work_splits(const tn_workload *workload, const tn_plan *plan, const tn_build *build);
-tn_status tn_price_products(tn_workload *workload, const tn_plan *plan, const tn_build *build,
-                            tn_work_price *price, tn_error *error);
-tn_status tn_price_vectors(tn_workload *workload, const tn_plan *plan, const tn_build *build,
-                           tn_work_price *price, tn_error *error);
+/* Of products the heaviest are laid first, and none any more from `enough` cycles on: the rest take what they take at least whatever
+ * their layouts. *whole: all were laid. */
+tn_status tn_price_products(tn_workload *workload, tn_plan *plan, const tn_build *build, uint64_t enough,
+                            tn_work_price *price, bool *whole, tn_error *error);
+tn_status tn_price_vectors(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_work_price *price,
+                           tn_error *error);
 /* Adds the half of vector kernels to that of products: what both have is added, and each brings the kernels that the other
  * lacks. */
 void tn_work_add_vectors(tn_work_price *products, const tn_work_price *vectors);

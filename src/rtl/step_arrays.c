@@ -122,7 +122,7 @@ tn_status tn_rtl_step_new_storage(maker *builder, const char *name, const storag
 
 tn_status tn_rtl_step_storage_of(maker *builder, uint32_t array, const view *window,
                                  const tn_bank_layout *own, uint32_t *stored) {
-    const tn_laid_words *words = &builder->options->plan->laid->words[array];
+    const tn_laid_words *words = tn_laid_words_of(builder->options->plan->laid, array);
     uint32_t *known = &builder->program->array_of[array];
     const char *name;
     *stored = *known;

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "search/outer_step.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ struct tn_build_node {
     uint64_t
         times; /* designs that each stands for, itself one of them: they differ in keys that nothing reads */
     tn_point bound;
+    uint64_t cycles; /* of it */
 };
 
 /* ---- the order of keys ---- */
@@ -93,7 +95,8 @@ static tn_build_node fixed_node(const run *state, const tn_build_node *node, uin
     return (tn_build_node){.set = tn_build_set_fixed(&node->set, axis, value),
                            .inner = node->inner + value * stride_of(state->search, axis),
                            .times = node->times,
-                           .bound = node->bound};
+                           .bound = node->bound,
+                           .cycles = node->cycles};
 }
 
 /* Counts designs that are undefined for what the evaluator says. */
@@ -102,23 +105,47 @@ static tn_status count_undefined(const run *state, const tn_build_node *node) {
                                     designs_of(node), id_of(state, node->inner), state->error);
 }
 
+/* A step of so many cycles is refused with all else that the set's bound says, as some design that is known is no worse. */
+static uint64_t refused_cycles(const run *state, const tn_build_node *node) {
+    const tn_space *space = state->search->space;
+    const double *value = node->bound.value;
+    for (size_t k = 0; k < space->objectives && node->cycles > 0; k++) {
+        if (!space->objective[k]->of_cycles || value[k] <= 0) continue;
+        const double least = fmin(tn_archive_threshold(&state->found->front, value, k),
+                                  tn_archive_threshold(state->search->known, value, k)),
+                     cycles = least / value[k] * (double)node->cycles;
+        if (cycles < 0x1p63) return (uint64_t)cycles + 1;
+    }
+    return UINT64_MAX;
+}
+
 /* Whether the bound leaves some design of the set a chance; *has: there is one. A cause of refusal is counted. */
-static tn_status has_chance(const run *state, tn_build_node *node, tn_closeness closeness, bool counts,
-                            bool *has, bool *chance) {
+static tn_status has_chance_until(const run *state, tn_build_node *node, tn_closeness closeness,
+                                  uint64_t enough_cycles, bool counts, bool *has, bool *chance) {
     tn_evaluation evaluation;
     uint32_t cause;
     *chance = true;
-    TN_TRY(tn_evaluate_set(state->search->evaluator, &node->set, closeness, &evaluation, &cause, has,
-                           state->error));
+    TN_TRY(tn_evaluate_set(state->search->evaluator, &node->set, closeness, enough_cycles, &evaluation,
+                           &cause, has, state->error));
     if (!*has) return TN_OK;
     *chance = cause == TN_CAUSE_NONE;
     if (!*chance && counts) state->found->count[cause] += designs_of(node);
     if (!*chance && counts && cause == TN_CAUSE_UNDEFINED) return count_undefined(state, node);
     if (!*chance) return TN_OK;
     tn_space_point(state->search->space, &evaluation, id_of(state, node->inner), &node->bound);
+    node->cycles = evaluation.price.cycles_per_step;
     *chance = !is_refused(state, &node->bound);
     if (!*chance && counts) state->found->count[TN_CAUSE_NONE] += designs_of(node);
     return TN_OK;
+}
+
+/* The same, no closer than it takes to refuse the set. */
+static tn_status has_chance(const run *state, tn_build_node *node, tn_closeness closeness, bool counts,
+                            bool *has, bool *chance) {
+    const uint64_t enough = closeness == TN_BY_PARALLELISM ? UINT64_MAX : refused_cycles(state, node);
+    TN_TRY(has_chance_until(state, node, closeness, enough, counts, has, chance));
+    if (!*has || !*chance || node->cycles < enough) return TN_OK;
+    return has_chance_until(state, node, closeness, UINT64_MAX, counts, has, chance);
 }
 
 /* ---- designs ---- */

@@ -245,6 +245,7 @@ typedef struct {
     enum { BY_PRICE, BY_BOUND, BY_CLOSE_BOUND, OF_SET, WORK_OF_SET } kind;
     const tn_build_set *set;
     tn_closeness closeness;
+    uint64_t enough_cycles;
     bool *has; /* of a set: whether there is a bound */
 } pricing;
 
@@ -254,7 +255,8 @@ static tn_status price_as(const pricing *asked, tn_workload *workload, const tn_
     switch (asked->kind) {
     case OF_SET:
         *exact = false;
-        return tn_price_set_bound(workload, asked->set, asked->closeness, price, asked->has, error);
+        return tn_price_set_bound(workload, asked->set, asked->closeness, asked->enough_cycles, price,
+                                  asked->has, error);
     case WORK_OF_SET:
         *exact = false;
         return tn_price_set_work(workload, asked->set, price, asked->has, error);
@@ -392,8 +394,10 @@ static tn_status evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, 
 }
 
 tn_status tn_evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, tn_closeness closeness,
-                          tn_evaluation *evaluation, uint32_t *cause, bool *has, tn_error *error) {
-    const pricing asked = {.kind = OF_SET, .set = set, .closeness = closeness, .has = has};
+                          uint64_t enough_cycles, tn_evaluation *evaluation, uint32_t *cause, bool *has,
+                          tn_error *error) {
+    const pricing asked = {
+        .kind = OF_SET, .set = set, .closeness = closeness, .enough_cycles = enough_cycles, .has = has};
     return evaluate_set(evaluator, set, &asked, evaluation, cause, has, error);
 }
 

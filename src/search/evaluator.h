@@ -78,9 +78,10 @@ tn_status tn_evaluate_close_bound(tn_evaluator *evaluator, uint64_t outer, uint6
                                   tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error);
 
 /* The same of all designs of the step that stands whose builds are of the set (price/bound.h): what refuses it refuses all of them.
- * Constraints on choices are not looked at. *has: there is a bound; else nothing is said. */
+ * Constraints on choices are not looked at. *has: there is a bound; else nothing is said. enough_cycles: of tn_price_set_bound. */
 tn_status tn_evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, tn_closeness closeness,
-                          tn_evaluation *evaluation, uint32_t *cause, bool *has, tn_error *error);
+                          uint64_t enough_cycles, tn_evaluation *evaluation, uint32_t *cause, bool *has,
+                          tn_error *error);
 /* The closest of these without memories; and the same with those of a place (tn_price_set_places). */
 tn_status tn_evaluate_set_work(tn_evaluator *evaluator, const tn_build_set *set, tn_evaluation *evaluation,
                                uint32_t *cause, bool *has, tn_error *error);

@@ -35,6 +35,7 @@ typedef struct tn_quantity {
     bool maximise;    /* as an objective; all others are minimised */
     bool whole;       /* a count: printed without decimals */
     tn_bounded bounded;
+    bool of_cycles;   /* of designs of one step it is in proportion to cycles_per_step */
     bool of_memories; /* designs that differ in the places of memories alone may differ in it */
     double (*get)(const tn_evaluation *evaluation);
     const char *help;

@@ -141,8 +141,8 @@ static void memories_follow_layouts(void **state) {
             uint32_t array = array_of(step, l, t);
             if (array == UINT32_MAX) continue;
             const tn_row *row = &plan->laid->memory[plan->map.memory_of[array]];
-            bool of_token =
-                strcmp(step->layer[l].kind, "embedding") == 0 && plan->laid->words[array].is_matrix;
+            bool of_token = strcmp(step->layer[l].kind, "embedding") == 0 &&
+                            tn_laid_words_of(plan->laid, array)->is_matrix;
             if (of_token) /* words of other tokens, too */
                 assert_true(layouts->tensor[t].row_elements <= row->elements);
             else
@@ -155,6 +155,109 @@ static void memories_follow_layouts(void **state) {
         }
     }
     assert_true(checked > 300);
+    tn_program_cache_free(cache);
+}
+
+/* A build of kernels and splits of all kinds. */
+static tn_build draw_build(uint64_t *seed) {
+    tn_build build = test_build();
+    build.rows = UINT64_C(1) << test_draw(seed, 5);
+    build.columns = UINT64_C(1) << test_draw(seed, 4);
+    build.reduction = UINT64_C(1) << test_draw(seed, 5);
+    build.vector = 1 + test_draw(seed, 16);
+    build.split = (uint32_t)test_draw(seed, 4);
+    return build;
+}
+
+/* True if some memory that the operation goes through has shorter rows than another, which it then has not any more. */
+static bool widens(const tn_plan *plan, const tn_operation *operation, uint64_t *row) {
+    uint64_t most = 0;
+    bool changed = false;
+    for (uint32_t i = 0; i < operation->read_count; i++) {
+        const uint32_t memory = plan->map.memory_of[operation->reads[i]];
+        if (memory != UINT32_MAX && row[memory] > most) most = row[memory];
+    }
+    for (uint32_t i = 0; i < operation->read_count; i++) {
+        const uint32_t memory = plan->map.memory_of[operation->reads[i]];
+        if (memory == UINT32_MAX || row[memory] == most) continue;
+        row[memory] = most;
+        changed = true;
+    }
+    return changed;
+}
+
+/* Rows are as long as the widest use of the memory, or of those that an update goes through beside it, until none is longer. */
+static void rows_go_along_with_updates(void **state) {
+    (void)state;
+    tn_program_cache *cache;
+    const tn_step *step = atis_step(&cache);
+    tn_workload *workload = test_prepare(step, device, &arena);
+    uint64_t seed = 11, widened = 0;
+    for (int i = 0; i < 20; i++) {
+        tn_build build = draw_build(&seed);
+        tn_plan *plan;
+        uint64_t row[4096];
+        build.layouts = TN_LAID_BOUND;
+        build.buffers = test_draw(&seed, 4) > 0;
+        assert_int_equal(tn_workload_plan(workload, &build, &plan, NULL), TN_OK);
+        assert_int_equal(tn_plan_lay(workload, plan, &build, NULL), TN_OK);
+        assert_true(plan->map.memories <= sizeof row / sizeof *row);
+        for (uint32_t m = 0; m < plan->map.memories; m++)
+            row[m] = tn_mapped_row(&plan->map.memory[m], &build);
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (uint32_t k = 0; k < step->operations; k++)
+                if (tn_operation_is_update(&step->operation[k]))
+                    changed |= widens(plan, &step->operation[k], row);
+            widened += changed;
+        }
+        for (uint32_t m = 0; m < plan->map.memories; m++)
+            assert_int_equal(plan->laid->memory[m].elements, row[m]);
+    }
+    assert_true(widened > 0);
+    tn_program_cache_free(cache);
+}
+
+/* What the closer bound says of all products, each laid by itself. */
+static uint64_t sum_of_products(tn_workload *workload, const tn_plan *plan, const tn_build *build) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < workload->step->operations; i++) {
+        const tn_work *work = &workload->work[workload->work_of[i]];
+        tn_laid_time time;
+        uint64_t ideal, issues;
+        if (!work->product) continue;
+        assert_int_equal(tn_laid_cycles(workload, plan, build, i, &time, NULL), TN_OK);
+        assert_int_equal(tn_work_cycles(workload, work, &work->size, build, &ideal, &issues, NULL), TN_OK);
+        sum += time.cycles ? time.cycles + time.start_cycles : ideal;
+    }
+    return sum;
+}
+
+/* Products are laid group by group, the heaviest first, until enough cycles have come together. */
+static void products_are_laid_until_enough(void **state) {
+    (void)state;
+    tn_program_cache *cache;
+    const tn_step *step = atis_step(&cache);
+    tn_workload *workload = test_prepare(step, device, &arena);
+    uint64_t seed = 12, partly = 0;
+    for (int i = 0; i < 20; i++) {
+        tn_build build = draw_build(&seed);
+        tn_plan *plan;
+        tn_work_price price;
+        bool whole;
+        build.layouts = i % 2 ? TN_LAID_CLOSELY : TN_LAID_AS_FOUND;
+        assert_int_equal(tn_workload_plan(workload, &build, &plan, NULL), TN_OK);
+        assert_int_equal(tn_plan_begin_lay(workload, plan, &build, NULL), TN_OK);
+        const uint64_t all = sum_of_products(workload, plan, &build),
+                       enough = all * test_draw(&seed, 101) / 100;
+        assert_int_equal(tn_price_products(workload, plan, &build, enough, &price, &whole, NULL), TN_OK);
+        assert_true(price.cycles_per_step <= all && price.cycles_per_step >= enough);
+        partly += !whole;
+        assert_int_equal(tn_price_products(workload, plan, &build, UINT64_MAX, &price, &whole, NULL), TN_OK);
+        assert_true(whole);
+        assert_int_equal(price.cycles_per_step, all);
+    }
+    assert_true(partly > 5);
     tn_program_cache_free(cache);
 }
 
@@ -206,14 +309,9 @@ static void layout_bounds_hold(void **state) {
     uint64_t seed = 5, tight = 0;
     double gap[2] = {0, 0};
     for (int i = 0; i < 60; i++) {
-        tn_build build = test_build();
+        tn_build build = draw_build(&seed);
         build.layouts = TN_LAID_AS_FOUND;
-        build.rows = UINT64_C(1) << test_draw(&seed, 5);
-        build.columns = UINT64_C(1) << test_draw(&seed, 4);
-        build.reduction = UINT64_C(1) << test_draw(&seed, 5);
-        build.vector = 1 + test_draw(&seed, 16);
         build.group = 1 + test_draw(&seed, 8);
-        build.split = (uint32_t)test_draw(&seed, 4);
         build.core_memory = (uint32_t)test_draw(&seed, 4);
         build.activation_memory = (uint32_t)test_draw(&seed, 4);
         build.buffers = test_draw(&seed, 8) > 0;
@@ -267,6 +365,8 @@ static int end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(issues_are_paid),
+        cmocka_unit_test(rows_go_along_with_updates),
+        cmocka_unit_test(products_are_laid_until_enough),
         cmocka_unit_test(memories_follow_layouts),
         cmocka_unit_test(ranks_cost_their_words),
         cmocka_unit_test(layout_bounds_hold),

@@ -8,6 +8,7 @@
  *
  * TENFOLD_SPACES=N draws N spaces instead (scripts/torture), TENFOLD_SEED=S the first of them, as a difference is told
  * with its seed. TENFOLD_SPACES=1 TENFOLD_SEED=S repeats one. */
+#include "base/checked.h"
 #include "base/random.h"
 #include "price/bound.h"
 #include "results/merge.h"
@@ -441,6 +442,29 @@ static tn_build_set draw_set(const trial *this_trial, const tn_build *build, tn_
     return set;
 }
 
+/* Once so many cycles are enough that are drawn, the set is told to take those at least, or what it is told to take where none are;
+ * and never more than that. */
+static void compare_enough(trial *this_trial, uint64_t id, tn_evaluator *evaluator, const tn_build_set *set,
+                           tn_closeness closeness, uint64_t *state) {
+    const uint64_t price = this_trial->truth.design[id].evaluation.price.cycles_per_step,
+                   enough = (uint64_t)((double)price * (double)(tn_splitmix_next(state) % 120) / 100);
+    tn_workload *workload = tn_evaluator_workload(evaluator);
+    tn_price until = {0}, whole = {0};
+    bool has[2];
+    if (tn_price_set_bound(workload, set, closeness, enough, &until, &has[0], NULL) != TN_OK ||
+        tn_price_set_bound(workload, set, closeness, UINT64_MAX, &whole, &has[1], NULL) != TN_OK ||
+        has[0] != has[1]) {
+        differs(this_trial, "a set around design %llu has a bound only at times", (unsigned long long)id);
+        return;
+    }
+    if (has[0] && (until.cycles_per_step > whole.cycles_per_step ||
+                   until.cycles_per_step < tn_least(enough, whole.cycles_per_step)))
+        differs(this_trial,
+                "the set %x of design %llu takes %llu cycles at closeness %d, and %llu where %llu are enough",
+                set->free, (unsigned long long)id, (unsigned long long)whole.cycles_per_step, (int)closeness,
+                (unsigned long long)until.cycles_per_step, (unsigned long long)enough);
+}
+
 /* No quantity that has bounds may be above the price of a design of the set that takes no more than there is. */
 static void compare_set(trial *this_trial, uint64_t id, tn_evaluator *evaluator, tn_closeness closeness,
                         uint64_t *state) {
@@ -456,8 +480,9 @@ static void compare_set(trial *this_trial, uint64_t id, tn_evaluator *evaluator,
     tn_evaluation found = design->evaluation;
     tn_error error = {0};
     bool has;
-    if (tn_price_set_bound(tn_evaluator_workload(evaluator), &set, closeness, &found.price, &has, &error) !=
-        TN_OK) {
+    compare_enough(this_trial, id, evaluator, &set, closeness, state);
+    if (tn_price_set_bound(tn_evaluator_workload(evaluator), &set, closeness, UINT64_MAX, &found.price, &has,
+                           &error) != TN_OK) {
         differs(this_trial, "a set around design %llu has no bound: %s", (unsigned long long)id,
                 error.message);
         return;
