@@ -51,10 +51,9 @@ static void answers_are_the_programs(void **state) {
          "{\"build.rows\": 8, \"layers.encoder1.query.rank\": 6}}}",
          "cost atis-2enc --device u50 --set build.rows=8 --set layers.encoder1.query.rank=6",
          "tenfold.cost/1"},
-        {"{\"command\": \"order\", \"options\": {\"layer\": \"tt:m=12x8x8,n=8x8x12,rank=12,tokens=32\", "
+        {"{\"command\": \"order\", \"options\": {\"layer\": \"tt:m=12x8,n=8x12,rank=12,tokens=32\", "
          "\"training\": true, \"micro-batches\": 2}}",
-         "order --layer tt:m=12x8x8,n=8x8x12,rank=12,tokens=32 --training --micro-batches 2",
-         "tenfold.order/1"},
+         "order --layer tt:m=12x8,n=8x12,rank=12,tokens=32 --training --micro-batches 2", "tenfold.order/1"},
         {"{\"command\": \"order\", \"options\": {\"einsum\": \"ab,bc,cd->ad\", \"training\": false, "
          "\"max-live\": null,"
          " \"sizes\": {\"a\": 4, \"b\": 8, \"c\": 2, \"d\": 16}}}",

@@ -384,7 +384,8 @@ static void experts(void **state) {
     assert_true(count(told, "parameters") < elements); /* in cores */
     json_decref(told);
     told = test_program_json(0, "ranks", test_in_folder("mixtral.yaml"), "--weights",
-                             test_in_folder("mixtral.safetensors"), "--budget", "60 %", "--json", NULL);
+                             test_in_folder("mixtral.safetensors"), "--budget", "60 %", "--depth", "own",
+                             "--json", NULL);
     size_t found = 0, i;
     const json_t *layer;
     json_array_foreach(json_object_get(told, "layers"), i, layer) {

@@ -120,7 +120,7 @@ static json_t *told_of(const char *folder) {
 
 /* The same answer, whoever made it, with the file or without. */
 static void same_answer(const json_t *first, const char *what) {
-    json_t *again = told_of("some");
+    json_t *again = told_of("little");
     if (!json_equal(first, again)) fail_msg("another answer: %s", what);
     json_decref(again);
 }
@@ -128,21 +128,29 @@ static void same_answer(const json_t *first, const char *what) {
 static char *kept(void) {
     char *text;
     size_t length;
-    assert_int_equal(tn_file_read(test_in_folder("some/recommendation.json"), 1 << 20, &text, &length, NULL),
-                     TN_OK);
+    assert_int_equal(
+        tn_file_read(test_in_folder("little/recommendation.json"), 1 << 20, &text, &length, NULL), TN_OK);
     return text;
 }
 
 static void write_kept(const char *text) {
-    assert_int_equal(tn_file_write(test_in_folder("some/recommendation.json"), text, strlen(text), NULL),
+    assert_int_equal(tn_file_write(test_in_folder("little/recommendation.json"), text, strlen(text), NULL),
                      TN_OK);
 }
 
-/* What takes time is kept beside the results, taken where it is there and was made of the same, found anew where not. */
+/* What takes time is kept beside the results, taken where it is there and was made of the same, found anew where not: a dozen
+ * times here, so of a small model. */
 static void grounds_are_kept(void **state) {
+    char set[512];
     (void)state;
-    remove(test_in_folder("some/recommendation.json"));
-    json_t *first = told_of("some");
+    snprintf(set, sizeof set, "model=%s", test_source("tests/space/data/small-transformer.yaml"));
+    test_run run = test_program(
+        "sweep", test_source("tests/space/data/small.yaml"), "--set", set, "--set",
+        "choices={build.rows: [1, 4], build.columns: [1, 2, 8], build.split: [partition, reshape]}", "-o",
+        test_in_folder("little"), "--quiet", NULL);
+    assert_int_equal(run.status, 0);
+    test_run_free(&run);
+    json_t *first = told_of("little");
     const json_t *outside = member(first, "outside_the_space");
     assert_true(count(outside, "tried") > 50 && json_array_size(member(outside, "changes")) > 0);
     char *text = kept();
@@ -153,7 +161,7 @@ static void grounds_are_kept(void **state) {
     json_object_set_new(json_object_get(root, "outside_the_space"), "tried", json_integer(7));
     char *other = json_dumps(root, 0);
     write_kept(other);
-    json_t *changed = told_of("some");
+    json_t *changed = told_of("little");
     assert_int_equal(count(member(changed, "outside_the_space"), "tried"), 7);
     json_decref(changed);
 
@@ -183,7 +191,7 @@ static void grounds_are_kept(void **state) {
     }
 
     /* The same results with one byte more. */
-    test_run run = test_shell("printf ' ' >> $FOLDER/some/sweep.json");
+    run = test_shell("printf ' ' >> $FOLDER/little/sweep.json");
     assert_int_equal(run.status, 0);
     test_run_free(&run);
     same_answer(first, "other bytes");
@@ -191,16 +199,16 @@ static void grounds_are_kept(void **state) {
     assert_string_not_equal(renewed, text);
 
     /* What can't be written is not needed: a folder in the file's place, and a folder that somebody else writes in. */
-    assert_int_equal(remove(test_in_folder("some/recommendation.json")), 0);
-    assert_int_equal(mkdir(test_in_folder("some/recommendation.json"), 0777), 0);
+    assert_int_equal(remove(test_in_folder("little/recommendation.json")), 0);
+    assert_int_equal(mkdir(test_in_folder("little/recommendation.json"), 0777), 0);
     same_answer(first, "not writable");
-    assert_int_equal(rmdir(test_in_folder("some/recommendation.json")), 0);
+    assert_int_equal(rmdir(test_in_folder("little/recommendation.json")), 0);
     tn_lock lock;
-    int folder = open(test_in_folder("some"), O_RDONLY | O_DIRECTORY);
+    int folder = open(test_in_folder("little"), O_RDONLY | O_DIRECTORY);
     assert_true(folder >= 0);
-    assert_int_equal(tn_lock_take(folder, "sweep.lock", "some", &lock, NULL), TN_OK);
+    assert_int_equal(tn_lock_take(folder, "sweep.lock", "little", &lock, NULL), TN_OK);
     same_answer(first, "locked");
-    assert_int_not_equal(access(test_in_folder("some/recommendation.json"), F_OK), 0);
+    assert_int_not_equal(access(test_in_folder("little/recommendation.json"), F_OK), 0);
     tn_lock_release(&lock);
     close(folder);
     tn_free(text);

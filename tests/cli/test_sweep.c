@@ -59,7 +59,7 @@ static void sweep_says_what_the_contract_asks(void **state) {
 /* A space whose every design is refused says of the nearest what it lacks, by which key, and what would help: and it does. */
 static void bad_space_says_why(void **state) {
     static const char *const spaces[] = {
-        "settle: all\nchoices: {build.rows: [512, 1024], build.columns: [64]}\n",
+        "settle: all\nchoices: {build.rows: [512], build.columns: [64]}\n",
         "settle: [build.group, build.split]\ncaps: {uram: 0, bram18: 1}\nchoices: {build.rows: [2, 4]}\n",
         "settle: [build.group]\nconstraints: [seconds_per_step <= 1e-9]\n"
         "choices: {build.rows: [2, 4]}\n"};
@@ -147,7 +147,7 @@ static void interrupted_sweep_is_exit_130(void **state) {
 static void interrupted_list_is_exit_130(void **state) {
     (void)state;
     setenv("CHOICES",
-           "choices={weights.square.folding: {factors: [2, 3], smallest: 4, largest: 48, pairs: mirrored}, "
+           "choices={weights.square.folding: {factors: [2, 3], smallest: 8, largest: 48, pairs: mirrored}, "
            "weights.square.rank: {from: 2, to: 48, step: 4}, weights.square.flow: [right-to-left], "
            "build.rows: [2, 4, 8]}",
            1);

@@ -188,20 +188,22 @@ static void losses_drawn(void **state) {
     test_expect(2, "\"$TENFOLD\" train small.yaml --data data --plot", "", "--plot needs -o OUT");
 }
 
-/* Random letters cannot be told better than by chance, so nothing leaks from what comes; a period can. */
+/* Random letters cannot be told better than by chance, so nothing leaks from what comes; a period can, but for the first of a
+ * sequence. In sequences this short a step that sees the next byte learns it at once: without the mask a perplexity of 2.4. */
 static void next_bytes(void **state) {
     (void)state;
     static const struct {
         const char *make;
         double least, most;
     } texts[] = {
-        {"awk 'BEGIN {srand(5); for (i = 0; i < 24000; i++) printf \"%c\", 97 + int(4 * rand())}'", 3.9, 4.4},
-        {"awk 'BEGIN {for (i = 0; i < 24000; i++) printf \"%c\", 97 + i % 3}'", 1, 1.2},
+        {"awk 'BEGIN {srand(5); for (i = 0; i < 3000; i++) printf \"%c\", 97 + int(4 * rand())}'", 3.9, 4.4},
+        {"awk 'BEGIN {for (i = 0; i < 3000; i++) printf \"%c\", 97 + i % 3}'", 1, 1.2},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char command[512];
         snprintf(command, sizeof command,
-                 "%s > text && \"$TENFOLD\" train byte-decoder --data text --epochs 2 --json --quiet",
+                 "%s > text && \"$TENFOLD\" train byte-decoder --data text --epochs 2 --json --quiet "
+                 "--set sequence=8 --set training.warmup_steps=20",
                  texts[i].make);
         json_t *json = test_shell_json(command);
         const json_t *dev = json_object_get(json_array_get(json_object_get(json, "epochs"), 1), "dev");

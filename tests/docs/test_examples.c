@@ -1,6 +1,7 @@
 /* The commands printed in the README and in every page run as they are printed: those that stand indented and begin with
  * `tenfold`, one after the other, with the program on PATH, in a folder of each page's own that has the source tree's docs. What is
- * a synopsis stands in a fence. Those marked (minutes), or (behind the sweep) that takes minutes, run with TORTURE=all in the environment only (scripts/torture). */
+ * a synopsis stands in a fence. A sweep that another page has printed, into whatever folder, runs once: its folder is copied. Those
+ * marked (minutes), or (behind the sweep) that takes minutes, run with TORTURE=all in the environment only (scripts/torture). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,21 +21,57 @@
 #include "support/program.h"
 #include "support/shared.h"
 
-enum { PAGES_LEAST = 25, COMMANDS_LEAST = 60, TEXT_MOST = 2048 };
+enum { PAGES_LEAST = 25, COMMANDS_LEAST = 60, TEXT_MOST = 2048, SWEEPS_MOST = 32 };
 static unsigned run_now, seen;
 
-static void run_command(const char *page, const char *line) {
-    char command[2 * TEXT_MOST];
-    size_t length = strlen(line);
-    const char *comment = strstr(line, " #");
-    if (comment) length = (size_t)(comment - line);
-    snprintf(command, sizeof command, "cd \"$FOLDER/%s\" && PATH=\"$(dirname \"$TENFOLD\"):$PATH\" && %.*s",
-             page, (int)length, line);
+/* Sweeps that have run: their options but -o, and the folder that they made, from that of all pages. */
+static struct { char options[TEXT_MOST], folder[TEXT_MOST]; } swept[SWEEPS_MOST];
+static size_t sweeps;
+
+/* Of a command that sweeps into a folder: to *options what it says else, to *folder where that lies. */
+static bool is_sweep(const char *page, const char *line, char *options, char *folder) {
+    static const char begin[] = "tenfold sweep ", out[] = " -o ";
+    const char *place = strstr(line, out);
+    if (strncmp(line, begin, strlen(begin)) != 0 || !place) return false;
+    const char *name = place + strlen(out);
+    snprintf(options, TEXT_MOST, "%.*s%s", (int)(place - line), line, name + strcspn(name, " "));
+    snprintf(folder, TEXT_MOST, "%s/%.*s", page, (int)strcspn(name, " "), name);
+    return true;
+}
+
+/* Whether the folder was made by copying that of the same sweep. */
+static bool is_copied(const char *options, const char *folder) {
+    char command[5 * TEXT_MOST];
+    for (size_t i = 0; i < sweeps; i++) {
+        if (strcmp(swept[i].options, options) != 0) continue;
+        snprintf(command, sizeof command,
+                 "cd \"$FOLDER\" && test ! -e '%s' && mkdir -p \"$(dirname '%s')\" && cp -R '%s' '%s'",
+                 folder, folder, swept[i].folder, folder);
+        test_run run = test_shell(command);
+        if (run.status != 0) fail_msg("%s: %s", command, run.err);
+        test_run_free(&run);
+        return true;
+    }
+    assert_true(sweeps < SWEEPS_MOST);
+    snprintf(swept[sweeps].options, TEXT_MOST, "%s", options);
+    snprintf(swept[sweeps++].folder, TEXT_MOST, "%s", folder);
+    return false;
+}
+
+static void run_command(const char *page, const char *printed) {
+    char command[2 * TEXT_MOST], line[TEXT_MOST], options[TEXT_MOST], folder[TEXT_MOST];
+    const char *comment = strstr(printed, " #");
+    size_t length = comment ? (size_t)(comment - printed) : strlen(printed);
+    while (length > 0 && printed[length - 1] == ' ') length--;
+    snprintf(line, sizeof line, "%.*s", (int)length, printed);
+    run_now++;
+    if (is_sweep(page, line, options, folder) && is_copied(options, folder)) return;
+    snprintf(command, sizeof command, "cd \"$FOLDER/%s\" && PATH=\"$(dirname \"$TENFOLD\"):$PATH\" && %s",
+             page, line);
     test_run run = test_shell(command);
     if (run.status != 0) fail_msg("%s: %s\nstatus %d: %s", page, line, run.status, run.err);
     if (strlen(run.out) == 0) fail_msg("%s: %s\nprints nothing", page, line);
     test_run_free(&run);
-    run_now++;
 }
 
 /* Its first line of text says what the reader has at the end. */

@@ -185,13 +185,12 @@ static void test_simulated(void **state) {
     (void)state;
     static const char *const builds[] = {
         "--set build.split=banks --set build.activation_memory=ultra --set build.fusion=additions "
-        "--set build.skew=features --set build.lane_lut=700",
-        "--set build.split=auto --set build.placement=searched --set build.vector=2 --set build.rows=1 "
-        "--set build.core_memory=block",
+        "--set build.skew=features --set build.lane_lut=700 --set build.placement=searched "
+        "--set build.vector=2 --set build.rows=1 --set build.core_memory=block",
         "--set build.split=partition --set build.buffers=separate --set build.fusion=write-back --set "
         "build.group=1 "
         "--set build.vector_units=shared --set build.core_memory=distributed",
-        "--set build.array=systolic --set build.fusion=none --set build.split=banks"};
+        "--set build.array=systolic --set build.fusion=none --set build.split=auto --set build.vector=1"};
     test_need("verilator");
     for (size_t i = 0; i < sizeof builds / sizeof *builds; i++) {
         char sets[512];

@@ -51,12 +51,12 @@ static void test_lint(void **state) {
     assert_non_null(mkdtemp(folder));
     for (size_t i = 0; i < sizeof designs / sizeof *designs; i++) {
         test_generate(designs[i].model, designs[i].options, folder);
-        if (status_of(folder, "make lint", NULL) != 0) {
-            status_of(folder, "make lint", "no warning");
+        if (status_of(folder, "make -s lint >lint.log 2>&1", NULL) != 0) {
+            status_of(folder, "cat lint.log", "no warning");
             fail_msg("%s %s", designs[i].model, designs[i].options);
         }
         /* Icarus warns and goes on: it says nothing but the command. */
-        assert_int_equal(status_of(folder, "make -s lint 2>&1 | grep -E 'warning:|sorry:|error:'", NULL), 1);
+        assert_int_equal(status_of(folder, "grep -E 'warning:|sorry:|error:' lint.log", NULL), 1);
     }
     /* A width too many: it does look. */
     status_of(folder, "sed -i 's/MEMORY.(m)/m/' read_port.sv", NULL);
