@@ -64,7 +64,8 @@ static tn_status make_tables(tn_decomposing *state, tn_error *error) {
         for (int c = TN_LEARNED_FIRST; c < TN_LEARNED_FIRST + TN_LEARNED_COSTS; c++)
             if (tn_space_asks_learned(space, (tn_layer_cost)c) && !table->refused)
                 TN_TRY(tn_learned_bounds_find(space, &state->units, state->key_digit[k], (tn_layer_cost)c,
-                                              SETTINGS_MOST / state->keys, &state->arena, table, error));
+                                              SETTINGS_MOST / state->keys, state->front.deadline,
+                                              &state->arena, table, error));
         for (size_t b = 0; !table->empty && !table->refused && b < builds; b++)
             if (!table->impossible[b])
                 state->task[state->tasks++] = (tn_build_task){.keys = (size_t)k, .build = b, .inner = b};
@@ -292,10 +293,11 @@ static tn_status choose(tn_decomposing *state, double *slack, tn_error *error) {
         *slack = fmax(*slack, job->front.slack);
         for (size_t k = 0; k < job->front.count; k++)
             if (!is_misfit(&job->design[k])) TN_TRY(add_bound(state, i, k, error));
-        if (state->chosen.count > 4000000) TN_TRY(tn_sums_prune(&state->chosen, &boxes, error));
+        if (state->chosen.count > 4000000)
+            TN_TRY(tn_sums_prune(&state->chosen, &boxes, state->front.deadline, error));
     }
     *slack *= 1 + state->width;
-    TN_TRY(tn_sums_prune(&state->chosen, &boxes, error));
+    TN_TRY(tn_sums_prune(&state->chosen, &boxes, state->front.deadline, error));
     for (size_t i = 0; state->misfits && i < state->tasks; i++) {
         const tn_build_task *job = &state->task[i];
         for (size_t k = 0; !job->skipped && !job->listed && k < job->front.count; k++)

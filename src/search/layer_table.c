@@ -1,6 +1,5 @@
 #include "search/layer_table.h"
 
-#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "model/layer_weight.h"
@@ -46,12 +45,6 @@ static uint32_t unit_of_weight(const job *all, size_t weight) {
             return all->units->of_layer[i];
     }
     return all->units->count;
-}
-
-/* TN_INTERRUPTED where it is to end here. */
-static tn_status check_time(const job *all, tn_error *error) {
-    if (!tn_interrupted() && tn_clock_seconds() <= all->deadline) return TN_OK;
-    return tn_fail(error, TN_INTERRUPTED, "interrupted");
 }
 
 /* ---- options that are defined ---- */
@@ -190,7 +183,7 @@ static tn_status fill_parts(job *all, worker *thread, tn_parting *parting, const
     tn_layer_table *table = all->table;
     for (size_t b = 0; b < table->builds; b++) {
         tn_error why = {0};
-        TN_TRY(check_time(all, error));
+        TN_TRY(tn_check_time(all->deadline, error));
         tn_status status = tn_parting_price(parting, &table->build[b], thread->part, &why);
         if (status == TN_LIMIT) return refuse(all, "the parts of a step do not sum to its price");
         if (status != TN_OK) {
@@ -267,7 +260,7 @@ static tn_status fill_bounds(job *all, worker *thread, const uint64_t *option, c
         const tn_build *build = &table->build[b];
         tn_error why = {0};
         if (table->impossible[b]) continue;
-        TN_TRY(check_time(all, error));
+        TN_TRY(tn_check_time(all->deadline, error));
         if (!parting[build->fusion]) TN_TRY(part_step(all, thread, build, &parting[build->fusion], error));
         tn_status status = tn_parting_bound(parting[build->fusion], build, &table->view[b], &thread->arena,
                                             thread->part, thread->cores, &why);
@@ -298,7 +291,7 @@ static tn_status fill(job *all, worker *thread, uint64_t index, tn_error *error)
     bool *own, whole;
     tn_parting *parting;
     tn_step_kind kind;
-    TN_TRY(check_time(all, error));
+    TN_TRY(tn_check_time(all->deadline, error));
     tn_arena_reset(&thread->arena);
     TN_TRY(TN_NEW(&thread->arena, table->units, &option, error));
     TN_TRY(TN_NEW(&thread->arena, table->units, &own, error));
@@ -432,7 +425,7 @@ static tn_status survey_steps(job *all, worker *thread, tn_arena *arena, tn_erro
     TN_TRY(TN_NEW(arena, table->units, &option, error));
     for (uint64_t index = 0; index < all->steps && !table->empty && !table->refused; index++) {
         bool done[TN_FUSIONS] = {false};
-        TN_TRY(check_time(all, error));
+        TN_TRY(tn_check_time(all->deadline, error));
         TN_TRY(load_step(all, thread, index, option, &whole, error));
         for (size_t b = 0; whole && b < table->builds; b++) {
             const uint32_t fusion = table->build[b].fusion;
@@ -471,7 +464,7 @@ static tn_status first_bounds(job *all, worker *thread, tn_arena *arena, tn_erro
         tn_arena_reset(&thread->arena);
         table->impossible[b] = tn_build_check_together(build, NULL) != TN_OK;
         if (table->impossible[b]) continue;
-        TN_TRY(check_time(all, error));
+        TN_TRY(tn_check_time(all->deadline, error));
         TN_TRY(tn_workload_built(tn_evaluator_workload(thread->evaluator), build, &workload, error));
         TN_TRY(part_step(all, thread, build, &parting, error));
         tn_status status =
@@ -499,7 +492,7 @@ static tn_status first_step(job *all, worker *thread, tn_arena *arena, tn_error 
     TN_TRY(TN_NEW(arena, table->builds, &build, error));
     table->build = build;
     for (size_t b = 0; b < table->builds; b++) {
-        TN_TRY(check_time(all, error));
+        TN_TRY(tn_check_time(all->deadline, error));
         tn_evaluator_take_build(thread->evaluator, all->inner[b]);
         build[b] = *tn_evaluator_build(thread->evaluator);
         if (table->bounded) continue;

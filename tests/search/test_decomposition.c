@@ -1,6 +1,8 @@
 /* Fronts by decomposition against every design evaluated: random small spaces with choices of single layers.
  *
  * TENFOLD_SPACES=N draws N spaces instead, of up to a million designs (scripts/torture). */
+#include "base/clock.h"
+#include "base/interrupt.h"
 #include "base/random.h"
 #include "front/archive.h"
 #include "search/decomposition.h"
@@ -373,6 +375,49 @@ static void a_time_that_is_over_is_told(void **state) {
     }
 }
 
+/* Ends the search, by the clock or by who waits for it, when fronts are made finer. */
+typedef struct {
+    unsigned rounds;
+    bool by_hand;
+} ending;
+
+static void end_the_second_round(void *user, uint64_t done, uint64_t total) {
+    ending *its = user;
+    (void)total;
+    if (done != 1 || ++its->rounds != 2) return;
+    if (its->by_hand)
+        tn_interrupt();
+    else
+        tn_clock_advance(1e6);
+}
+
+/* With a time the last front that was finished counts, whatever ends it. */
+static void a_front_in_time_stays(void **state) {
+    (void)state;
+    for (int by_hand = 0; by_hand < 2; by_hand++) {
+        ending its = {.by_hand = by_hand};
+        const tn_progress progress = {.report = end_the_second_round, .user = &its};
+        tn_arena arena = {0};
+        tn_space space;
+        tn_decomposed found;
+        truth all = {0};
+        assert_int_equal(
+            tn_space_load(test_source("tests/space/data/layers.yaml"), NULL, 0, NULL, &arena, &space, NULL),
+            TN_OK);
+        const tn_status status =
+            tn_decompose(&space, &(tn_decompose_options){.seconds = 1e5, .threads = 1, .progress = &progress},
+                         &found, NULL);
+        tn_interrupt_clear();
+        assert_int_equal(status, TN_OK);
+        assert_int_equal(its.rounds, 2);
+        assert_true(found.count > 0 && !found.exact);
+        enumerate(&space, &all, &found);
+        tn_archive_free(&all.front);
+        tn_decomposed_free(&found);
+        tn_arena_free(&arena);
+    }
+}
+
 static void what_has_no_bound_is_refused(void **state) {
     (void)state;
     const char *set = "objectives=[seconds_per_step, peak_elements]";
@@ -398,6 +443,7 @@ int main(void) {
         cmocka_unit_test(what_does_not_split_is_bounded),
         cmocka_unit_test(what_is_learned_is_bounded),
         cmocka_unit_test(a_time_that_is_over_is_told),
+        cmocka_unit_test(a_front_in_time_stays),
         cmocka_unit_test(what_has_no_bound_is_refused),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
