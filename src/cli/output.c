@@ -66,13 +66,20 @@ static void show(void *user, uint64_t done, uint64_t total) {
     fflush(stderr);
 }
 
+/* What comes has a rate of its own. */
+static void begin_step(void *user, const char *what) {
+    tn_watch *watch = user;
+    watch->what = what;
+    watch->started_seconds = tn_clock_seconds();
+}
+
 void tn_watch_begin(tn_watch *watch, const char *what, bool quiet) {
     double now = tn_clock_seconds();
     bool terminal = !captured && isatty(STDERR_FILENO) == 1;
     *watch = (tn_watch){.what = what, .terminal = terminal, .started_seconds = now, .shown_seconds = now};
     if (captured && listening && listening->progress) watch->listener = listening;
     if (watch->listener || (!captured && !quiet))
-        watch->progress = (tn_progress){.report = show, .user = watch};
+        watch->progress = (tn_progress){.report = show, .user = watch, .begin = begin_step};
 }
 
 void tn_watch_end(tn_watch *watch) {

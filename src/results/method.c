@@ -234,6 +234,7 @@ tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options
     tn_sweep_options plain = *options;
     plain.has_epsilon = false;
     plain.epsilon = plain.seconds = 0;
+    tn_progress_begin(progress, "designs");
     TN_TRY((small ? enumerate : evolve)(space, &plain, folder, progress, summary, error));
     summary->refused = refused;
     return TN_OK;

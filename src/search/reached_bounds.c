@@ -70,9 +70,11 @@ tn_status tn_reach_gather_bounds(tn_reach *reaching, tn_error *error) {
 tn_status tn_reach_find_fronts(tn_reach *reaching, const bool *wants, double epsilon, tn_error *error) {
     tn_decomposing *state = reaching->state;
     int threads = state->options->threads ? (int)state->options->threads : omp_get_max_threads();
-    size_t done = 0;
+    size_t done = 0, all = 0;
     tn_front_options options = state->front;
     options.epsilon = epsilon;
+    for (size_t i = 0; i < state->tasks; i++) all += !state->task[i].skipped && wants[i];
+    tn_progress_begin(state->options->progress, "builds merged");
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (size_t i = 0; i < state->tasks; i++) {
         tn_build_task *job = &state->task[i];
@@ -92,7 +94,7 @@ tn_status tn_reach_find_fronts(tn_reach *reaching, const bool *wants, double eps
             job->is_finest = true;
         }
 #pragma omp critical(tenfold_decomposition)
-        if (state->options->progress) tn_progress_report(state->options->progress, ++done, state->tasks);
+        tn_progress_report(state->options->progress, ++done, all);
     }
     return tn_decomposing_status(state, error);
 }

@@ -196,8 +196,9 @@ static void compare_keys(tabled *made, const test_every_design *truth, uint64_t 
     assert_non_null(inner);
     for (uint64_t b = 0; b < space->inner_count; b++) inner[b] = b;
     keys_of(made, keys, digit);
-    if (tn_layer_table_make(space, &made->units, digit, inner, space->inner_count, true, INFINITY, 1, arena,
-                            &made->table, &error) != TN_OK)
+    if (tn_layer_table_make(space, &made->units, digit, inner, space->inner_count, true,
+                            &(tn_table_work){.deadline = INFINITY, .threads = 1}, arena, &made->table,
+                            &error) != TN_OK)
         fail_msg("seed %llu: %s", (unsigned long long)made->seed, error.message);
     const bool learns = space->accuracy_table.rows > 0 && !made->table.refused;
     for (int c = TN_LEARNED_FIRST; learns && c < TN_LEARNED_FIRST + TN_LEARNED_COSTS; c++)
