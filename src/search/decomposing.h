@@ -44,7 +44,7 @@ typedef struct tn_decomposing {
     const char *refused;
     /* Points of all builds that are left: objectives, left = task, right = point. */
     tn_sums chosen;
-    uint64_t evaluated;       /* designs, in all */
+    uint64_t evaluated, cause[TN_CAUSES]; /* designs, in all, and of them those that end so */
     uint64_t misfits, listed; /* of this pass: those that turned out not to fit; of builds that are listed */
     bool hides;               /* nothing fits of what was evaluated, but others may */
 } tn_decomposing;

@@ -343,6 +343,7 @@ static void evaluate_some(tn_decomposing *state, size_t *next, tn_status *status
 #pragma omp critical(tenfold_decomposition)
         {
             state->evaluated++;
+            state->cause[design->cause]++;
             state->misfits += design->cause != TN_CAUSE_NONE;
             tn_progress_report(state->options->progress,
                                *next < state->chosen.count ? *next : state->chosen.count,
@@ -507,6 +508,7 @@ static tn_status choose_front(tn_decomposing *state, double epsilon, tn_decompos
     state->hides = false;
     for (size_t i = 0; found->count == 0 && i < state->tasks; i++)
         state->hides |= !state->task[i].listed && has_misfit(&state->task[i]);
+    found->none_fits = found->count == 0 && !state->hides;
     return TN_OK;
 }
 
@@ -608,6 +610,7 @@ tn_status tn_decompose(const tn_space *space, const tn_decompose_options *option
                         "flip-flops, or what a constraint asks";
     found->refused = state.refused;
     found->evaluated = state.evaluated;
+    memcpy(found->cause, state.cause, sizeof found->cause);
     found->builds = state.tasks;
     for (size_t i = 0; i < state.tasks; i++) found->skipped += state.task[i].skipped;
     found->seconds = tn_clock_seconds() - started;

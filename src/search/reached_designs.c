@@ -148,8 +148,10 @@ tn_status tn_reach_price(tn_reach *reaching, tn_error *error) {
 #pragma omp parallel num_threads(threads)
     price_some(reaching, &at, &status, error);
     reaching->state->evaluated += next->count;
-    for (size_t i = 0; status == TN_OK && i < next->count; i++)
+    for (size_t i = 0; status == TN_OK && i < next->count; i++) {
+        reaching->state->cause[next->cause[i]]++;
         if (next->cause[i] == TN_CAUSE_NONE) status = keep_member(reaching, i, error);
+    }
     next->count = 0;
     tn_reach_cover(reaching, first_member);
     return status;
