@@ -42,6 +42,11 @@ bool tn_interrupted(void) {
     return !held;
 }
 
+tn_status tn_check_time(double deadline, tn_error *error) {
+    if (!tn_interrupted() && tn_clock_seconds() <= deadline) return TN_OK;
+    return tn_fail(error, TN_INTERRUPTED, "interrupted");
+}
+
 bool tn_interrupt_noticed(void) {
     return atomic_load(&noticed);
 }

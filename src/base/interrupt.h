@@ -3,6 +3,7 @@
 #ifndef TN_BASE_INTERRUPT_H
 #define TN_BASE_INTERRUPT_H
 
+#include "base/error.h"
 #include "base/public.h"
 
 #include <stdbool.h>
@@ -27,5 +28,9 @@ void tn_interrupt_hold(void);
 void tn_interrupt_release(void);
 
 TN_PUBLIC_END
+
+/* For long work that has a time limit of its own: TN_INTERRUPTED by interruptions, and after the deadline, a moment of
+ * tn_clock_seconds (INFINITY: none). */
+tn_status tn_check_time(double deadline, tn_error *error);
 
 #endif

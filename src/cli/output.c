@@ -66,13 +66,20 @@ static void show(void *user, uint64_t done, uint64_t total) {
     fflush(stderr);
 }
 
+/* What comes has a rate of its own. */
+static void begin_step(void *user, const char *what) {
+    tn_watch *watch = user;
+    watch->what = what;
+    watch->started_seconds = tn_clock_seconds();
+}
+
 void tn_watch_begin(tn_watch *watch, const char *what, bool quiet) {
     double now = tn_clock_seconds();
     bool terminal = !captured && isatty(STDERR_FILENO) == 1;
     *watch = (tn_watch){.what = what, .terminal = terminal, .started_seconds = now, .shown_seconds = now};
     if (captured && listening && listening->progress) watch->listener = listening;
     if (watch->listener || (!captured && !quiet))
-        watch->progress = (tn_progress){.report = show, .user = watch};
+        watch->progress = (tn_progress){.report = show, .user = watch, .begin = begin_step};
 }
 
 void tn_watch_end(tn_watch *watch) {
@@ -317,10 +324,10 @@ static void print_certificate(const tn_summary *summary) {
     tn_say("\n");
 }
 
-/* Why nothing fits. */
+/* Why nothing fits, behind the words that it does not. */
 static void print_shortage(const tn_shortage *s) {
     char need[32], have[32], looked[32];
-    tn_say("no design fits; the nearest of %s that were looked at, design %" PRIu64 ", ",
+    tn_say("; the nearest of %s that were looked at, design %" PRIu64 ", ",
            tn_count_text(s->looked_at, looked), s->design);
     if (s->allowed || s->needed)
         tn_say("needs %s %s where %s leaves %s\n", tn_count_text(s->needed, need), s->cause, s->key,
@@ -334,6 +341,21 @@ static void print_shortage(const tn_shortage *s) {
     else if (s->change)
         tn_say("--set %s (%s) comes nearest, to %.3g times what is allowed: take a larger device\n",
                s->change, s->was, s->changed_factor);
+}
+
+/* Of which designs it is known that none fits, and why. */
+static void print_none(const tn_summary *summary) {
+    char evaluated[32];
+    if (summary->completion == TN_EXHAUSTED && summary->shards <= 1)
+        tn_say("no design fits");
+    else
+        tn_say("none of the %s evaluated designs fits, and nothing is known of the others",
+               tn_count_text(summary->evaluated, evaluated));
+    if (summary->shortage && summary->shortage->cause)
+        print_shortage(summary->shortage);
+    else
+        tn_say("%s: widen the choices, or take a larger device\n",
+               summary->causes ? "; the causes above say what is short" : "");
 }
 
 void tn_print_incomplete(const tn_result *result, bool aside) {
@@ -406,11 +428,8 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
                "has it, and the "
                "best at each rank)\n",
                folder, (unsigned long long)summary->knee);
-    else if (summary->shortage && summary->shortage->cause)
-        print_shortage(summary->shortage);
     else
-        tn_say("no design fits; the causes above say what is short: widen the choices, or take a larger "
-               "device\n");
+        print_none(summary);
     tn_say("results in %s: front.csv, recommended.csv, sweep.json, sweep.db\n", folder);
     return TN_OK;
 }

@@ -20,7 +20,7 @@ void tn_capture_end(void);
 
 typedef struct tn_watch {
     tn_progress progress; /* give its address to the worker */
-    const char *what;     /* "designs" */
+    const char *what;     /* "designs"; that of the moment, where work has several steps */
     const char *detail;   /* of the moment: "loss 0.52, rate 0.008"; NULL: none */
     double started_seconds, shown_seconds;
     bool terminal, shown;

@@ -1,6 +1,5 @@
 #include "front/sums.h"
 
-#include "base/clock.h"
 #include "base/digest.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
@@ -193,28 +192,35 @@ static tn_status seen_begin(const ranked *point, size_t count, size_t dimensions
     return TN_OK;
 }
 
+/* Points between two looks at the time. */
+enum { LOOKS = 64 };
+
 /* Points of one label that are equal in all objectives, [from, to): one of them is dropped for another that is at most
  * it in the guards, but where sums are exact only for one of a lesser id, as the id tells equal designs apart. */
-static void drop_equals(const ranked *point, size_t begin, size_t end, size_t dimensions, size_t rounded,
-                        bool exact, bool *dropped) {
-    for (size_t i = begin; i < end; i++)
+static tn_status drop_equals(const ranked *point, size_t begin, size_t end, size_t dimensions, size_t rounded,
+                             bool exact, double deadline, bool *dropped, tn_error *error) {
+    for (size_t i = begin; i < end; i++) {
+        if (i % LOOKS == 0) TN_TRY(tn_check_time(deadline, error));
         for (size_t k = begin; k < i && !dropped[i]; k++) {
             bool covers = !dropped[k] && (!exact || point[k].id <= point[i].id);
             for (size_t d = rounded; covers && d < dimensions; d++)
                 covers = point[k].box[d] <= point[i].box[d];
             dropped[i] = covers;
         }
+    }
+    return TN_OK;
 }
 
 static tn_status mark(const ranked *point, size_t count, size_t dimensions, const tn_boxes *boxes,
-                      seen *known, bool *dropped, tn_error *error) {
+                      double deadline, seen *known, bool *dropped, tn_error *error) {
     for (size_t begin = 0, end; begin < count; begin = end) {
         if (begin == 0 || point[begin].label != point[begin - 1].label) forget(known);
         for (end = begin + 1; end < count && point[end].label == point[begin].label &&
                               compare_boxes(&point[begin], &point[end], 0, boxes->rounded) == 0;
              end++) {}
         for (size_t i = begin; i < end; i++) dropped[i] = is_covered(known, &point[i]);
-        drop_equals(point, begin, end, dimensions, boxes->rounded, boxes->width == 0, dropped);
+        TN_TRY(drop_equals(point, begin, end, dimensions, boxes->rounded, boxes->width == 0, deadline,
+                           dropped, error));
         for (size_t i = begin; i < end; i++)
             if (!dropped[i]) TN_TRY(note(known, &point[i], error));
     }
@@ -251,7 +257,7 @@ static tn_status take(tn_sums *sums, const ranked *point, size_t count, const bo
     return status;
 }
 
-tn_status tn_sums_prune(tn_sums *sums, const tn_boxes *boxes, tn_error *error) {
+tn_status tn_sums_prune(tn_sums *sums, const tn_boxes *boxes, double deadline, tn_error *error) {
     ranked *point = NULL;
     bool *dropped = NULL;
     int64_t *rank = NULL, *tree = NULL;
@@ -271,7 +277,8 @@ tn_status tn_sums_prune(tn_sums *sums, const tn_boxes *boxes, tn_error *error) {
         qsort(point, count, sizeof *point, by_rank);
         status = seen_begin(point, count, sums->dimensions, rank, tree, &known);
     }
-    if (status == TN_OK) status = mark(point, count, sums->dimensions, boxes, &known, dropped, error);
+    if (status == TN_OK)
+        status = mark(point, count, sums->dimensions, boxes, deadline, &known, dropped, error);
     if (status == TN_OK) status = take(sums, point, count, dropped, error);
     tn_archive_free(&known.archive);
     tn_free(point);
@@ -355,7 +362,7 @@ static tn_status prune_merged(tn_merging *merging, tn_error *error) {
         TN_TRY(tn_box_sweep_front(merging->sweep, merging->box, merging->sums->count, &place, &kept, &fits,
                                   error));
     return fits ? gather(merging->sums, place, kept, error)
-                : tn_sums_prune(merging->sums, merging->boxes, error);
+                : tn_sums_prune(merging->sums, merging->boxes, merging->deadline, error);
 }
 
 /* More room, or fewer points. */
@@ -413,15 +420,13 @@ static bool is_covered_by_all(const tn_merging *merging, const double *value, co
 }
 
 tn_status tn_merging_add(tn_merging *merging, const tn_sums *a, const tn_sums *b, tn_error *error) {
-    enum { LOOKS = 64 };
     double value[TN_SUM_DIMENSIONS], least[TN_SUM_DIMENSIONS];
     for (size_t d = 0; d < b->dimensions; d++) {
         least[d] = INFINITY;
         for (size_t k = 0; k < b->count; k++) least[d] = fmin(least[d], b->value[d][k]);
     }
     for (size_t i = 0; i < a->count; i++) {
-        if (i % LOOKS == 0 && (tn_interrupted() || tn_clock_seconds() > merging->deadline))
-            return tn_fail(error, TN_INTERRUPTED, "interrupted");
+        if (i % LOOKS == 0) TN_TRY(tn_check_time(merging->deadline, error));
         for (size_t d = 0; d < a->dimensions; d++) value[d] = a->value[d][i];
         if (is_covered_by_all(merging, value, least)) continue;
         for (size_t k = 0; k < b->count; k++) {

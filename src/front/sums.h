@@ -69,7 +69,7 @@ tn_status tn_merging_add(tn_merging *merging, const tn_sums *a, const tn_sums *b
 tn_status tn_merging_end(tn_merging *merging, tn_error *error);
 void tn_merging_free(tn_merging *merging);
 
-/* Drops the points that others cover; the rest is in a fixed order. */
-tn_status tn_sums_prune(tn_sums *sums, const tn_boxes *boxes, tn_error *error);
+/* Drops the points that others cover; the rest is in a fixed order. deadline: as of a merging; the sums are then as they were. */
+tn_status tn_sums_prune(tn_sums *sums, const tn_boxes *boxes, double deadline, tn_error *error);
 
 #endif

@@ -111,13 +111,16 @@ static tn_status write_decomposed(const tn_space *space, const tn_sweep_options 
     tn_outcome outcome;
     tn_outcome_begin(space, &outcome);
     outcome.evaluated = outcome.evaluated_now = found->evaluated;
-    outcome.count[TN_CAUSE_NONE] = found->count;
-    outcome.completion = TN_EXHAUSTED;
+    memcpy(outcome.count, found->cause, sizeof outcome.count);
+    /* Of an empty front nothing is near; that it is the whole one may be known all the same. */
+    const bool known = found->count > 0 || found->none_fits;
+    outcome.completion = known ? TN_EXHAUSTED : TN_BUDGET;
     outcome.seconds = found->seconds;
     outcome.method = tn_method_names[TN_DECOMPOSE];
-    outcome.certified = true;
-    outcome.exact = found->exact;
-    memcpy(outcome.factor, found->factor, sizeof outcome.factor);
+    outcome.certified = known;
+    outcome.exact = found->exact || found->none_fits;
+    for (size_t k = 0; k < space->objectives; k++)
+        outcome.factor[k] = found->none_fits ? 1 : found->factor[k];
     tn_status status = write_found(space, options, folder, &front, &outcome, summary, error);
     tn_outcome_free(&outcome);
     return status;
@@ -234,6 +237,7 @@ tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options
     tn_sweep_options plain = *options;
     plain.has_epsilon = false;
     plain.epsilon = plain.seconds = 0;
+    tn_progress_begin(progress, "designs");
     TN_TRY((small ? enumerate : evolve)(space, &plain, folder, progress, summary, error));
     summary->refused = refused;
     return TN_OK;

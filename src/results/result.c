@@ -346,19 +346,83 @@ static void put_row(const tn_space *space, const char *reason, const row *entry,
     tn_csv_line(out);
 }
 
+static void put_rows(const tn_space *space, const char *reason, const rows *buffer, tn_buffer *out) {
+    tn_buffer value = {0};
+    put_head(space, reason, out);
+    for (size_t i = 0; i < buffer->count; i++) put_row(space, reason, &buffer->item[i], &value, out);
+    if (value.status != TN_OK) out->status = value.status;
+    tn_buffer_free(&value);
+}
+
 static tn_status write_rows(const char *folder, const char *name, const tn_space *space, const char *reason,
                             const rows *buffer, tn_error *error) {
-    tn_buffer out = {0}, value = {0};
-    put_head(space, reason, &out);
-    for (size_t i = 0; i < buffer->count; i++) put_row(space, reason, &buffer->item[i], &value, &out);
-    if (value.status != TN_OK) out.status = value.status;
-    tn_buffer_free(&value);
+    tn_buffer out = {0};
+    put_rows(space, reason, buffer, &out);
     return result_file_write(folder, name, &out, error);
+}
+
+/* ---- a list of possible designs that an earlier run of the same sweep left */
+
+static tn_status remove_possible(const char *folder, tn_arena *arena, tn_error *error) {
+    const char *old;
+    TN_TRY(tn_arena_format(arena, &old, error, "%s/possible.csv", folder));
+    remove(old);
+    return TN_OK;
+}
+
+/* Whether the folder's front.csv is that text. */
+static tn_status is_front(const char *folder, const tn_buffer *text, tn_arena *arena, bool *is,
+                          tn_error *error) {
+    const char *path;
+    char *data;
+    size_t length;
+    *is = false;
+    TN_TRY(tn_arena_format(arena, &path, error, "%s/front.csv", folder));
+    const tn_status status = tn_file_read(path, input_limit_bytes, &data, &length, error);
+    if (status == TN_MEMORY || status == TN_IO) return status;
+    if (status != TN_OK) return TN_OK; /* there is none */
+    *is = text->status == TN_OK && length == text->length && memcmp(data, text->data, length) == 0;
+    tn_free(data);
+    return TN_OK;
+}
+
+/* A list is of a front: another one takes it away, whatever comes then. *keeps: it is of this one. */
+static tn_status write_front(const char *folder, const tn_space *space, const tn_sweep_options *options,
+                             const rows *front, tn_arena *arena, bool *keeps, tn_error *error) {
+    tn_buffer out = {0};
+    *keeps = false;
+    put_rows(space, NULL, front, &out);
+    tn_status status = options->resume ? is_front(folder, &out, arena, keeps, error) : TN_OK;
+    if (status == TN_OK && !*keeps) status = remove_possible(folder, arena, error);
+    if (status == TN_OK) return result_file_write(folder, "front.csv", &out, error);
+    tn_buffer_free(&out);
+    return status;
+}
+
+/* What is said of the list that stays, if there is one; what can't be read is gone. */
+static tn_status keep_possible(const char *folder, const rows *front, tn_arena *arena, tn_summary *summary,
+                               tn_error *error) {
+    const char *path;
+    tn_csv csv;
+    json_t *record;
+    TN_TRY(tn_arena_format(arena, &path, error, "%s/possible.csv", folder));
+    tn_status status = tn_csv_load(path, arena, &csv, error);
+    if (status == TN_MEMORY || status == TN_IO) return status;
+    if (status != TN_OK || csv.rows < front->count) return remove_possible(folder, arena, error);
+    summary->possible = csv.rows - front->count;
+    summary->possible_least_doubt = tn_possible_least;
+    status = tn_result_record_load(folder, arena, &path, &record, error);
+    if (status == TN_MEMORY || status == TN_IO) return status;
+    if (status != TN_OK) return TN_OK;
+    const json_t *least = json_object_get(record, "possible_least_doubt");
+    if (json_number_value(least) > 0) summary->possible_least_doubt = json_number_value(least);
+    json_decref(record);
+    return TN_OK;
 }
 
 /* possible.csv, where accuracies are known with a deviation: designs that may be on the front, by their probability of it. */
 static tn_status write_possible(const char *folder, const tn_space *space, const tn_sweep_options *options,
-                                const rows *front, const tn_point *point, tn_arena *arena,
+                                const rows *front, const tn_point *point, bool keeps, tn_arena *arena,
                                 tn_summary *summary, tn_error *error) {
     tn_evaluation *evaluation;
     tn_possible_list possible = {0};
@@ -372,16 +436,9 @@ static tn_status write_possible(const char *folder, const tn_space *space, const
         tn_possible_designs(space, point, evaluation, front->count, summary->possible_most, options->threads,
                             arena, &possible, error);
     /* They take a while: a sweep that is to stop leaves them to the one that goes on with it. */
-    if (status == TN_INTERRUPTED)
-        possible.count = 0;
-    else if (status != TN_OK)
-        return status;
-    if (possible.count == 0) {
-        const char *old; /* of an earlier sweep of this folder */
-        TN_TRY(tn_arena_format(arena, &old, error, "%s/possible.csv", folder));
-        remove(old);
-        return TN_OK;
-    }
+    if (status == TN_INTERRUPTED) return keeps ? keep_possible(folder, front, arena, summary, error) : TN_OK;
+    TN_TRY(status);
+    if (possible.count == 0) return remove_possible(folder, arena, error);
     rows all = {.count = possible.count};
     TN_TRY(TN_NEW(arena, all.count, &all.item, error));
     for (size_t i = 0; i < all.count; i++) {
@@ -631,15 +688,16 @@ tn_status tn_result_write(tn_sweep_db *store, const char *folder, const tn_space
     rows front = {0}, recommended = {0};
     tn_arena arena = {0};
     tn_point *point = NULL;
+    bool keeps = false;
     tn_status status = front_rows(store, space, options, outcome, &front, &point, error);
     if (status == TN_OK) status = summarise(space, options, outcome, summary, error);
     if (status == TN_OK) status = recommended_rows(space, &front, point, &recommended, &summary->knee, error);
     if (status == TN_OK) status = result_inputs_write(folder, space, error);
     if (status == TN_OK) status = write_rows(folder, "recommended.csv", space, "reason", &recommended, error);
     if (status == TN_OK) status = store_front(store, &front, error);
-    if (status == TN_OK) status = write_rows(folder, "front.csv", space, NULL, &front, error);
+    if (status == TN_OK) status = write_front(folder, space, options, &front, &arena, &keeps, error);
     if (status == TN_OK)
-        status = write_possible(folder, space, options, &front, point, &arena, summary, error);
+        status = write_possible(folder, space, options, &front, point, keeps, &arena, summary, error);
     if (status == TN_OK) status = write_provenance(folder, space, options, summary, error);
     tn_arena_free(&arena);
     tn_free(point);

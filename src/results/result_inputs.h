@@ -14,6 +14,10 @@
 
 #include <jansson.h>
 
+/* Loads its sweep.json, an object; free it with json_decref. Its path lives in `arena`. */
+tn_status tn_result_record_load(const char *folder, tn_arena *arena, const char **path, json_t **record,
+                                tn_error *error);
+
 /* Loads the space of a folder from its own copies; those that have not the hashes of `record`, its sweep.json, are
  * TN_INPUT. Lives in `arena`. */
 tn_status tn_result_inputs_load(const json_t *record, const char *folder, tn_arena *arena, tn_space *space,

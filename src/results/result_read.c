@@ -16,17 +16,19 @@ static const size_t provenance_limit_bytes = (size_t)16 << 20;
 
 /* ---- provenance */
 
-static tn_status load_json(const char *path, json_t **json, tn_error *error) {
+tn_status tn_result_record_load(const char *folder, tn_arena *arena, const char **path, json_t **json,
+                                tn_error *error) {
     char *text;
     size_t length;
     json_error_t problem;
-    TN_TRY(tn_file_read(path, provenance_limit_bytes, &text, &length, error));
+    TN_TRY(tn_arena_format(arena, path, error, "%s/sweep.json", folder));
+    TN_TRY(tn_file_read(*path, provenance_limit_bytes, &text, &length, error));
     *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
     tn_free(text);
     if (*json && json_is_object(*json)) return TN_OK;
     bool none = !*json && json_error_code(&problem) == json_error_out_of_memory;
-    if (none) return tn_fail(error, TN_MEMORY, "no memory to read %s", path);
-    const tn_position position = {path, *json ? 1 : (unsigned)problem.line,
+    if (none) return tn_fail(error, TN_MEMORY, "no memory to read %s", *path);
+    const tn_position position = {*path, *json ? 1 : (unsigned)problem.line,
                                   *json ? 1 : (unsigned)problem.column};
     json_decref(*json);
     return tn_fail_at(error, TN_INPUT, position, "is no record of a sweep: %s",
@@ -107,8 +109,7 @@ tn_status tn_result_space(const char *folder, tn_arena *arena, tn_space **space,
     tn_result ignored;
     TN_TRY(check_folder(folder, error));
     TN_TRY(TN_NEW(arena, 1, space, error));
-    TN_TRY(tn_arena_format(arena, &path, error, "%s/sweep.json", folder));
-    TN_TRY(load_json(path, &json, error));
+    TN_TRY(tn_result_record_load(folder, arena, &path, &json, error));
     tn_status status = read_completion(json, path, result ? result : &ignored, error);
     if (status == TN_OK) status = tn_result_inputs_load(json, folder, arena, *space, error);
     if (status == TN_OK) status = list_designs(folder, arena, *space, error);

@@ -147,6 +147,7 @@ static void certify(const tn_reach *reaching, tn_decomposed *found) {
                                                          reaching->bounds.value[k][i]));
         }
     tn_certify_factors(space->objectives, 1, found->factor, &found->exact);
+    found->none_fits = reaching->members == 0 && reaching->bounds.count == 0;
 }
 
 static tn_status take_members(tn_reach *reaching, tn_decomposed *found, tn_error *error) {

@@ -175,7 +175,7 @@ static tn_status list_options(finder *state, uint32_t u, tn_sums *options, tn_er
         TN_TRY(tn_watched_label(&state->watches, u, o, &number, error));
         TN_TRY(tn_sums_add(options, value, number, id_of(state, u, o), (uint32_t)o, 0, error));
     }
-    return tn_sums_prune(options, &exact, error);
+    return tn_sums_prune(options, &exact, state->options->deadline, error);
 }
 
 static tn_status merge_options(finder *state, const tn_sums *before, const tn_sums *options, tn_sums *level,
@@ -204,7 +204,8 @@ static tn_status merge_unit(finder *state, uint32_t u, const tn_sums *before, tn
     }
     if (status == TN_OK && tn_watched_close_with(&state->watches, u)) {
         status = tn_watched_close(&state->watches, u, state->cost, &state->level[u], error);
-        if (status == TN_OK) status = tn_sums_prune(&state->level[u], &state->boxes, error);
+        if (status == TN_OK)
+            status = tn_sums_prune(&state->level[u], &state->boxes, state->options->deadline, error);
     }
     tn_sums_free(&options);
     return status;

@@ -34,7 +34,8 @@ typedef struct tn_decomposing {
     size_t key_axes, key_axis[TN_AXES_MOST]; /* choices that are model keys: their places */
     uint32_t (*key_digit)[TN_AXES_MOST];     /* [keys]: digits of all choices, those of other choices 0 */
     tn_layer_table *table;                   /* [keys] */
-    double tabled;                           /* share of it that is made */
+    const char *stage;                       /* of making it, */
+    double share;                            /* and how much of that is done */
     size_t tasks;
     tn_build_task *task; /* [keys * builds] */
     bool bounded;        /* tables hold bounds of prices, which do not split */
@@ -43,7 +44,7 @@ typedef struct tn_decomposing {
     const char *refused;
     /* Points of all builds that are left: objectives, left = task, right = point. */
     tn_sums chosen;
-    uint64_t evaluated;       /* designs, in all */
+    uint64_t evaluated, cause[TN_CAUSES]; /* designs, in all, and of them those that end so */
     uint64_t misfits, listed; /* of this pass: those that turned out not to fit; of builds that are listed */
     bool hides;               /* nothing fits of what was evaluated, but others may */
 } tn_decomposing;

@@ -55,16 +55,22 @@ static tn_status make_tables(tn_decomposing *state, tn_error *error) {
     TN_TRY(TN_NEW(&state->arena, state->keys * builds, &state->task, error));
     for (uint64_t k = 0; k < state->keys && !state->refused; k++) {
         tn_layer_table *table = &state->table[k];
-        tn_status status =
-            tn_layer_table_make(space, &state->units, state->key_digit[k], inner, builds, state->bounded,
-                                state->front.deadline, state->options->threads, &state->arena, table, error);
-        state->tabled = ((double)k + table->made) / (double)state->keys;
+        const tn_table_work work = {.deadline = state->front.deadline,
+                                    .threads = state->options->threads,
+                                    .progress = state->options->progress,
+                                    .table = k,
+                                    .tables = state->keys};
+        tn_status status = tn_layer_table_make(space, &state->units, state->key_digit[k], inner, builds,
+                                               state->bounded, &work, &state->arena, table, error);
+        state->stage = table->stage;
+        state->share = ((double)k + table->share) / (double)state->keys;
         if (status != TN_OK) return status;
         state->refused = table->refused;
         for (int c = TN_LEARNED_FIRST; c < TN_LEARNED_FIRST + TN_LEARNED_COSTS; c++)
             if (tn_space_asks_learned(space, (tn_layer_cost)c) && !table->refused)
                 TN_TRY(tn_learned_bounds_find(space, &state->units, state->key_digit[k], (tn_layer_cost)c,
-                                              SETTINGS_MOST / state->keys, &state->arena, table, error));
+                                              SETTINGS_MOST / state->keys, state->front.deadline,
+                                              &state->arena, table, error));
         for (size_t b = 0; !table->empty && !table->refused && b < builds; b++)
             if (!table->impossible[b])
                 state->task[state->tasks++] = (tn_build_task){.keys = (size_t)k, .build = b, .inner = b};
@@ -150,8 +156,10 @@ static void skip_builds(tn_decomposing *state) {
 
 static tn_status find_fronts(tn_decomposing *state, tn_error *error) {
     int threads = state->options->threads ? (int)state->options->threads : omp_get_max_threads();
-    size_t done = 0;
+    size_t done = 0, all = 0;
     bool failed = false;
+    for (size_t i = 0; i < state->tasks; i++) all += !state->task[i].skipped;
+    tn_progress_begin(state->options->progress, "builds merged");
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (size_t i = 0; i < state->tasks; i++) {
         tn_build_task *job = &state->task[i];
@@ -163,7 +171,7 @@ static tn_status find_fronts(tn_decomposing *state, tn_error *error) {
 #pragma omp critical(tenfold_decomposition)
         {
             failed |= job->status != TN_OK;
-            if (state->options->progress) tn_progress_report(state->options->progress, ++done, state->tasks);
+            tn_progress_report(state->options->progress, ++done, all);
         }
     }
     return tn_decomposing_status(state, error);
@@ -292,10 +300,11 @@ static tn_status choose(tn_decomposing *state, double *slack, tn_error *error) {
         *slack = fmax(*slack, job->front.slack);
         for (size_t k = 0; k < job->front.count; k++)
             if (!is_misfit(&job->design[k])) TN_TRY(add_bound(state, i, k, error));
-        if (state->chosen.count > 4000000) TN_TRY(tn_sums_prune(&state->chosen, &boxes, error));
+        if (state->chosen.count > 4000000)
+            TN_TRY(tn_sums_prune(&state->chosen, &boxes, state->front.deadline, error));
     }
     *slack *= 1 + state->width;
-    TN_TRY(tn_sums_prune(&state->chosen, &boxes, error));
+    TN_TRY(tn_sums_prune(&state->chosen, &boxes, state->front.deadline, error));
     for (size_t i = 0; state->misfits && i < state->tasks; i++) {
         const tn_build_task *job = &state->task[i];
         for (size_t k = 0; !job->skipped && !job->listed && k < job->front.count; k++)
@@ -334,7 +343,11 @@ static void evaluate_some(tn_decomposing *state, size_t *next, tn_status *status
 #pragma omp critical(tenfold_decomposition)
         {
             state->evaluated++;
+            state->cause[design->cause]++;
             state->misfits += design->cause != TN_CAUSE_NONE;
+            tn_progress_report(state->options->progress,
+                               *next < state->chosen.count ? *next : state->chosen.count,
+                               state->chosen.count);
         }
     }
 #pragma omp critical(tenfold_decomposition)
@@ -349,6 +362,7 @@ static tn_status evaluate_chosen(tn_decomposing *state, tn_error *error) {
     int threads = state->options->threads ? (int)state->options->threads : omp_get_max_threads();
     size_t next = 0;
     tn_status status = TN_OK;
+    tn_progress_begin(state->options->progress, "designs priced");
 #pragma omp parallel num_threads(threads)
     evaluate_some(state, &next, &status, error);
     return status;
@@ -494,6 +508,7 @@ static tn_status choose_front(tn_decomposing *state, double epsilon, tn_decompos
     state->hides = false;
     for (size_t i = 0; found->count == 0 && i < state->tasks; i++)
         state->hides |= !state->task[i].listed && has_misfit(&state->task[i]);
+    found->none_fits = found->count == 0 && !state->hides;
     return TN_OK;
 }
 
@@ -559,10 +574,9 @@ static tn_status say_time_is_over(const tn_decomposing *state, tn_error *error) 
         if (!tn_add(options, state->units.unit[u].options, &options)) options = UINT64_MAX;
     return tn_fail(
         error, TN_LIMIT,
-        "the %g s of --time were over with %.3g %% of the tables made, before there was a front: %llu "
-        "options of "
+        "the %g s of --time were over with %.3g %% of the %s, before there was a front: %llu options of "
         "layers under %llu builds; allow more time or fewer values of choices, or leave --time out",
-        state->options->seconds, 100 * state->tabled, (unsigned long long)options,
+        state->options->seconds, 100 * state->share, state->stage, (unsigned long long)options,
         (unsigned long long)(state->keys * state->space->inner_count));
 }
 
@@ -574,7 +588,7 @@ static tn_status run(tn_decomposing *state, tn_decomposed *found, tn_error *erro
     if (!state->refused) TN_TRY(list_keys(state, error));
     if (!state->refused) TN_TRY(make_some_tables(state, error));
     if (state->refused) return TN_OK;
-    state->tabled = 1;
+    state->share = 1;
     skip_builds(state);
     set_costs(state);
     if (state->bounded) return tn_bounded_front(state, found, error);
@@ -584,7 +598,7 @@ static tn_status run(tn_decomposing *state, tn_decomposed *found, tn_error *erro
 
 tn_status tn_decompose(const tn_space *space, const tn_decompose_options *options, tn_decomposed *found,
                        tn_error *error) {
-    tn_decomposing state = {.space = space, .options = options};
+    tn_decomposing state = {.space = space, .options = options, .stage = "tables made"};
     double started = tn_clock_seconds();
     state.front.deadline = options->seconds > 0 ? started + options->seconds : INFINITY;
     *found = (tn_decomposed){0};
@@ -596,6 +610,7 @@ tn_status tn_decompose(const tn_space *space, const tn_decompose_options *option
                         "flip-flops, or what a constraint asks";
     found->refused = state.refused;
     found->evaluated = state.evaluated;
+    memcpy(found->cause, state.cause, sizeof found->cause);
     found->builds = state.tasks;
     for (size_t i = 0; i < state.tasks; i++) found->skipped += state.task[i].skipped;
     found->seconds = tn_clock_seconds() - started;

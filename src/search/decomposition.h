@@ -32,9 +32,10 @@ typedef struct tn_decomposed {
     uint32_t *digit; /* [count][choices] of the front's designs */
     tn_evaluation *evaluation;
     double factor[TN_OBJECTIVES_MOST];
-    bool exact;               /* every factor is 1 */
-    bool least_ids;           /* it is exact, and of equal designs that of the least id stands for them */
-    uint64_t evaluated;       /* designs priced in full */
+    bool exact;     /* every factor is 1 */
+    bool least_ids; /* it is exact, and of equal designs that of the least id stands for them */
+    bool none_fits; /* the front is empty, and it is known that no design of the space fits */
+    uint64_t evaluated, cause[TN_CAUSES]; /* designs priced in full; of them, those that end so */
     uint64_t builds, skipped; /* with their model keys; of them, those that can't enter the front */
     double seconds;
 } tn_decomposed;

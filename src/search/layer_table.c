@@ -1,6 +1,5 @@
 #include "search/layer_table.h"
 
-#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "model/layer_weight.h"
@@ -17,9 +16,10 @@ typedef struct {
     const uint32_t *digit;
     const uint64_t *inner;
     tn_layer_table *table;
-    tn_arena *arena;      /* the table's; one thread at a time */
-    uint64_t *good;       /* [units]: a defined option of each */
-    uint64_t steps, made; /* made: parts of a step under a build */
+    tn_arena *arena;              /* the table's; one thread at a time */
+    uint64_t *good;               /* [units]: a defined option of each */
+    uint64_t steps, made, filled; /* made: parts of a step under a build; filled: whole steps */
+    const tn_table_work *work;
     double deadline;
     tn_part_survey *survey;   /* [TN_FUSIONS]: of all steps, where parts are bounds */
     tn_step_kind kind;        /* of the first step: what all must have in common */
@@ -28,6 +28,8 @@ typedef struct {
     tn_status status;
     tn_error error;
 } job;
+
+static const char tables_made[] = "tables made";
 
 /* One thread's. */
 typedef struct {
@@ -46,12 +48,6 @@ static uint32_t unit_of_weight(const job *all, size_t weight) {
             return all->units->of_layer[i];
     }
     return all->units->count;
-}
-
-/* TN_INTERRUPTED where it is to end here. */
-static tn_status check_time(const job *all, tn_error *error) {
-    if (!tn_interrupted() && tn_clock_seconds() <= all->deadline) return TN_OK;
-    return tn_fail(error, TN_INTERRUPTED, "interrupted");
 }
 
 /* ---- options that are defined ---- */
@@ -190,7 +186,7 @@ static tn_status fill_parts(job *all, worker *thread, tn_parting *parting, const
     tn_layer_table *table = all->table;
     for (size_t b = 0; b < table->builds; b++) {
         tn_error why = {0};
-        TN_TRY(check_time(all, error));
+        TN_TRY(tn_check_time(all->deadline, error));
         tn_status status = tn_parting_price(parting, &table->build[b], thread->part, &why);
         if (status == TN_LIMIT) return refuse(all, "the parts of a step do not sum to its price");
         if (status != TN_OK) {
@@ -267,7 +263,7 @@ static tn_status fill_bounds(job *all, worker *thread, const uint64_t *option, c
         const tn_build *build = &table->build[b];
         tn_error why = {0};
         if (table->impossible[b]) continue;
-        TN_TRY(check_time(all, error));
+        TN_TRY(tn_check_time(all->deadline, error));
         if (!parting[build->fusion]) TN_TRY(part_step(all, thread, build, &parting[build->fusion], error));
         tn_status status = tn_parting_bound(parting[build->fusion], build, &table->view[b], &thread->arena,
                                             thread->part, thread->cores, &why);
@@ -298,7 +294,7 @@ static tn_status fill(job *all, worker *thread, uint64_t index, tn_error *error)
     bool *own, whole;
     tn_parting *parting;
     tn_step_kind kind;
-    TN_TRY(check_time(all, error));
+    TN_TRY(tn_check_time(all->deadline, error));
     tn_arena_reset(&thread->arena);
     TN_TRY(TN_NEW(&thread->arena, table->units, &option, error));
     TN_TRY(TN_NEW(&thread->arena, table->units, &own, error));
@@ -423,16 +419,34 @@ static tn_status keep_common(job *all, worker *thread, tn_parting *parting, tn_a
     return TN_OK;
 }
 
+/* So many of the steps, or builds, are done, of this table and those before it. */
+static void report(const job *all, uint64_t done, uint64_t total) {
+    const tn_table_work *work = all->work;
+    tn_progress_report(work->progress, work->table * total + done, (work->tables ? work->tables : 1) * total);
+}
+
+static void begin_survey(job *all, const char *what) {
+    all->table->stage = what;
+    all->table->share = 0;
+    tn_progress_begin(all->work->progress, what);
+}
+
+static void report_survey(const job *all, uint64_t done, uint64_t total) {
+    all->table->share = (double)done / (double)total;
+    report(all, done, total);
+}
+
 /* What all steps have in common as each of the builds does them. */
 static tn_status survey_steps(job *all, worker *thread, tn_arena *arena, tn_error *error) {
     const tn_layer_table *table = all->table;
     uint64_t *option;
     bool whole;
+    begin_survey(all, "steps surveyed");
     TN_TRY(TN_NEW(arena, TN_FUSIONS, &all->survey, error));
     TN_TRY(TN_NEW(arena, table->units, &option, error));
     for (uint64_t index = 0; index < all->steps && !table->empty && !table->refused; index++) {
         bool done[TN_FUSIONS] = {false};
-        TN_TRY(check_time(all, error));
+        TN_TRY(tn_check_time(all->deadline, error));
         TN_TRY(load_step(all, thread, index, option, &whole, error));
         for (size_t b = 0; whole && b < table->builds; b++) {
             const uint32_t fusion = table->build[b].fusion;
@@ -447,6 +461,7 @@ static tn_status survey_steps(job *all, worker *thread, tn_arena *arena, tn_erro
                                    error));
             TN_TRY(tn_part_survey_add(&all->survey[fusion], parting, arena, error));
         }
+        report_survey(all, index + 1, all->steps);
     }
     return TN_OK;
 }
@@ -464,6 +479,7 @@ static tn_status first_bounds(job *all, worker *thread, tn_arena *arena, tn_erro
     if (table->refused || table->empty) return TN_OK;
     TN_TRY(load_step(all, thread, 0, option, &whole, error));
     if (!whole) return TN_OK;
+    begin_survey(all, "builds surveyed");
     for (size_t b = 0; b < table->builds; b++) {
         const tn_build *build = &table->build[b];
         tn_workload *workload;
@@ -471,13 +487,14 @@ static tn_status first_bounds(job *all, worker *thread, tn_arena *arena, tn_erro
         tn_arena_reset(&thread->arena);
         table->impossible[b] = tn_build_check_together(build, NULL) != TN_OK;
         if (table->impossible[b]) continue;
-        TN_TRY(check_time(all, error));
+        TN_TRY(tn_check_time(all->deadline, error));
         TN_TRY(tn_workload_built(tn_evaluator_workload(thread->evaluator), build, &workload, error));
         TN_TRY(part_step(all, thread, build, &parting, error));
         tn_status status =
             tn_part_view_choose(parting, build, &all->survey[build->fusion], arena, &view[b], error);
         if (status == TN_OK) status = tn_bound_kernels(workload, build, &table->kernels[b], error);
         if (status != TN_OK && status != TN_INPUT && status != TN_OVERFLOW) return status;
+        report_survey(all, b + 1, table->builds);
     }
     return TN_OK;
 }
@@ -499,7 +516,7 @@ static tn_status first_step(job *all, worker *thread, tn_arena *arena, tn_error 
     TN_TRY(TN_NEW(arena, table->builds, &build, error));
     table->build = build;
     for (size_t b = 0; b < table->builds; b++) {
-        TN_TRY(check_time(all, error));
+        TN_TRY(tn_check_time(all->deadline, error));
         tn_evaluator_take_build(thread->evaluator, all->inner[b]);
         build[b] = *tn_evaluator_build(thread->evaluator);
         if (table->bounded) continue;
@@ -522,6 +539,8 @@ static void work_through(job *all) {
     for (uint64_t index = 0; index < all->steps; index++) {
         if (status != TN_OK || all->table->refused || all->table->empty) continue;
         status = fill(all, &thread, index, &error);
+#pragma omp critical(tenfold_layer_table)
+        if (status == TN_OK) report(all, ++all->filled, all->steps);
     }
 #pragma omp critical(tenfold_layer_table)
     if (status != TN_OK && all->status == TN_OK) {
@@ -532,8 +551,8 @@ static void work_through(job *all) {
 }
 
 tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, const uint32_t *digit,
-                              const uint64_t *inner, size_t builds, bool bounded, double deadline,
-                              unsigned threads, tn_arena *arena, tn_layer_table *table, tn_error *error) {
+                              const uint64_t *inner, size_t builds, bool bounded, const tn_table_work *work,
+                              tn_arena *arena, tn_layer_table *table, tn_error *error) {
     enum { OPTIONS_MOST = 1000000 };
     job all = {.space = space,
                .units = units,
@@ -541,9 +560,11 @@ tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, cons
                .inner = inner,
                .table = table,
                .arena = arena,
-               .deadline = deadline};
+               .work = work,
+               .deadline = work->deadline};
     worker thread;
-    *table = (tn_layer_table){.bounded = bounded, .units = units->count, .builds = builds};
+    *table =
+        (tn_layer_table){.bounded = bounded, .units = units->count, .builds = builds, .stage = tables_made};
     for (uint32_t u = 0; u < units->count; u++)
         if (units->unit[u].options > OPTIONS_MOST) {
             table->refused = "over 1,000,000 combinations of choices bear on the same layers";
@@ -554,10 +575,12 @@ tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, cons
     if (status == TN_OK) status = first_step(&all, &thread, arena, error);
     worker_end(&thread);
     if (status != TN_OK || table->refused || table->empty) return status;
-    int count = threads ? (int)threads : omp_get_max_threads();
+    int count = work->threads ? (int)work->threads : omp_get_max_threads();
+    table->stage = tables_made;
+    tn_progress_begin(work->progress, "steps tabled");
 #pragma omp parallel num_threads(count)
     work_through(&all);
-    table->made = (double)all.made / (double)(all.steps * builds);
+    table->share = (double)all.made / (double)(all.steps * builds);
     if (all.status != TN_OK && error) *error = all.error;
     return all.status;
 }

@@ -7,6 +7,7 @@
 #ifndef TN_SEARCH_LAYER_TABLE_H
 #define TN_SEARCH_LAYER_TABLE_H
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "price/part_bounds.h"
@@ -85,7 +86,8 @@ typedef struct tn_layer_table {
     uint32_t common, shared; /* the first `shared` are arrays, the rest staging */
     tn_table_memory *memory; /* [common] */
     uint64_t word_bits, steps_per_epoch;
-    double made;         /* share of its options' parts, where the time was over before */
+    const char *stage;   /* "builds surveyed", "tables made": what was done when it ended, */
+    double share;        /* and how much of it */
     bool empty;          /* some unit has no defined option */
     const char *refused; /* NULL, or why prices do not split */
 } tn_layer_table;
@@ -96,10 +98,18 @@ double tn_option_cost(const tn_layer_table *table, size_t build, uint32_t unit, 
 double tn_rest_cost(const tn_layer_table *table, size_t build, tn_layer_cost cost);
 bool tn_cost_is_negated(const tn_layer_table *table, tn_layer_cost cost);
 
+/* How a table is made. */
+typedef struct tn_table_work {
+    double deadline;             /* tn_clock_seconds: TN_INTERRUPTED after it, and by interruptions */
+    unsigned threads;            /* 0: as many as there are */
+    const tn_progress *progress; /* NULL: none */
+    uint64_t table, tables; /* it is one of so many that follow each other, for the progress; 0 of 0: alone */
+} tn_table_work;
+
 /* digit[choices]: of the model keys (the rest is not read). inner[builds]: combinations of the build's choices. bounded: parts
- * are to be bounds. deadline (tn_clock_seconds): TN_INTERRUPTED after it, and by interruptions. Lives in `arena`. */
+ * are to be bounds. Lives in `arena`. */
 tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, const uint32_t *digit,
-                              const uint64_t *inner, size_t builds, bool bounded, double deadline,
-                              unsigned threads, tn_arena *arena, tn_layer_table *table, tn_error *error);
+                              const uint64_t *inner, size_t builds, bool bounded, const tn_table_work *work,
+                              tn_arena *arena, tn_layer_table *table, tn_error *error);
 
 #endif

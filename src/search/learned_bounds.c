@@ -1,6 +1,7 @@
 #include "search/learned_bounds.h"
 
 #include "base/checked.h"
+#include "base/interrupt.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -11,6 +12,7 @@ typedef struct {
     const tn_space *space;
     tn_layer_table *table;
     tn_layer_cost cost;
+    double deadline;
     tn_arena *arena;
     size_t axes, axis[TN_ACCURACY_CHOICES_MOST];
     uint64_t settings, *stride, *classes; /* [units]: c_u(k) = k / stride % classes */
@@ -68,6 +70,7 @@ static double learned_at(const finder *state, const size_t *digit) {
 }
 
 static tn_status find_values(finder *state, const uint32_t *key_digit, tn_error *error) {
+    enum { LOOKS = 16 }; /* settings between two looks at the time */
     const tn_choices *choices = &state->space->choices;
     size_t digit[TN_AXES_MOST];
     TN_TRY(TN_NEW(state->arena, state->settings, &state->value, error));
@@ -75,6 +78,7 @@ static tn_status find_values(finder *state, const uint32_t *key_digit, tn_error 
     for (size_t i = 0; i < choices->count; i++) digit[i] = key_digit[i];
     for (uint64_t k = 0; k < state->settings; k++) {
         uint64_t rest = k;
+        if (k % LOOKS == 0) TN_TRY(tn_check_time(state->deadline, error));
         for (size_t i = 0; i < state->axes; rest /= choices->axis[state->axis[i++]].count)
             digit[state->axis[i]] = (size_t)(rest % choices->axis[state->axis[i]].count);
         state->value[k] = learned_at(state, digit);
@@ -104,6 +108,7 @@ static tn_status begin_parts(finder *state, tn_error *error) {
     TN_TRY(TN_NEW(state->arena, state->table->units, &state->part, error));
     for (uint32_t u = 0; u < state->table->units; u++) {
         double *count;
+        TN_TRY(tn_check_time(state->deadline, error));
         TN_TRY(TN_NEW(state->arena, state->classes[u], &state->part[u], error));
         TN_TRY(TN_NEW(state->arena, state->classes[u], &count, error));
         for (uint64_t k = 0; k < state->settings; k++) {
@@ -122,6 +127,7 @@ static tn_status begin_parts(finder *state, tn_error *error) {
 /* Each class of the unit by the least that its settings are above their sums. */
 static tn_status raise(finder *state, uint32_t u, tn_error *error) {
     double *least;
+    TN_TRY(tn_check_time(state->deadline, error));
     TN_TRY(TN_NEW(state->arena, state->classes[u], &least, error));
     for (uint64_t c = 0; c < state->classes[u]; c++) least[c] = INFINITY;
     for (uint64_t k = 0; k < state->settings; k++) {
@@ -180,9 +186,9 @@ static void fill_alike(const finder *state, double least) {
 }
 
 tn_status tn_learned_bounds_find(const tn_space *space, const tn_units *units, const uint32_t *digit,
-                                 tn_layer_cost cost, uint64_t settings_most, tn_arena *arena,
+                                 tn_layer_cost cost, uint64_t settings_most, double deadline, tn_arena *arena,
                                  tn_layer_table *table, tn_error *error) {
-    finder state = {.space = space, .table = table, .cost = cost, .arena = arena};
+    finder state = {.space = space, .table = table, .cost = cost, .deadline = deadline, .arena = arena};
     const double best = cost == TN_COST_LEARNED ? tn_accuracy_to_minimise(&space->accuracy_table, 1) : 0;
     table->learns_more = space->accuracy_table.answers == 0;
     for (uint32_t u = 0; u < units->count; u++)

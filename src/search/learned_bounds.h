@@ -11,9 +11,10 @@
 #include "search/layer_table.h"
 
 /* learned of every unit and learned_rest of the table, of one of the costs that follow from it, in `arena`; digit[choices]: of the
- * model keys. Where there are more than settings_most settings, nothing is known of the units, and all may learn everything. */
+ * model keys. Where there are more than settings_most settings, nothing is known of the units, and all may learn everything.
+ * deadline (tn_clock_seconds): TN_INTERRUPTED after it, and by interruptions. */
 tn_status tn_learned_bounds_find(const tn_space *space, const tn_units *units, const uint32_t *digit,
-                                 tn_layer_cost cost, uint64_t settings_most, tn_arena *arena,
+                                 tn_layer_cost cost, uint64_t settings_most, double deadline, tn_arena *arena,
                                  tn_layer_table *table, tn_error *error);
 
 #endif

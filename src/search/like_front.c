@@ -160,7 +160,8 @@ static tn_status merge_species(merger *state, uint32_t set, uint32_t species, tn
 /* The last front of the set begins the next one. */
 static tn_status merge_set(merger *state, uint32_t set, tn_sums *sums, tn_error *error) {
     const tn_like_units *likes = state->likes;
-    TN_TRY(tn_unit_blocks_find(likes, &likes->set[set], &state->arena, &state->blocks[set], error));
+    TN_TRY(tn_unit_blocks_find(likes, &likes->set[set], state->merging.deadline, &state->arena,
+                               &state->blocks[set], error));
     const tn_unit_blocks *blocks = &state->blocks[set];
     state->states = blocks->states;
     TN_TRY(TN_NEW(&state->arena, state->states, &state->front, error));

@@ -54,7 +54,7 @@ double tn_reach_log(double value);
 
 /* Fronts of the builds in wants[tasks]; what has a front keeps it where the time is over or there is no room. */
 tn_status tn_reach_find_fronts(tn_reach *reaching, const bool *wants, double epsilon, tn_error *error);
-/* All bounds, and how near the members are to each. */
+/* All bounds, and how near the members are to each; those of before where the time is over. */
 tn_status tn_reach_gather_bounds(tn_reach *reaching, tn_error *error);
 
 /* Finds which units have choices of the same kinds with as many values. */

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <omp.h>
 
-static tn_status add_bounds(tn_reach *reaching, uint32_t index, tn_error *error) {
+static tn_status add_bounds(const tn_reach *reaching, uint32_t index, tn_sums *bounds, tn_error *error) {
     const tn_build_task *job = &reaching->state->task[index];
     const tn_resources *budget = &reaching->space->budget;
     const double bytes = ((double)budget->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
@@ -23,19 +23,34 @@ static tn_status add_bounds(tn_reach *reaching, uint32_t index, tn_error *error)
         for (size_t d = 0; d < reaching->objectives; d++)
             point.value[d] *=
                 reaching->space->objective[d]->maximise ? job->front.slack : 1 / job->front.slack;
-        TN_TRY(tn_sums_add(&reaching->bounds, point.value, 0, 0, index, (uint32_t)k, error));
+        TN_TRY(tn_sums_add(bounds, point.value, 0, 0, index, (uint32_t)k, error));
     }
     return TN_OK;
 }
 
-tn_status tn_reach_gather_bounds(tn_reach *reaching, tn_error *error) {
+/* What there is of it stays where only the time that was given is over, by the clock or by who waits for it. */
+static bool stays(const tn_reach *reaching, tn_status status) {
+    return status == TN_INTERRUPTED && (reaching->state->options->seconds > 0 || !tn_interrupted());
+}
+
+static tn_status find_bounds(const tn_reach *reaching, tn_sums *bounds, tn_error *error) {
     const tn_boxes boxes = {.rounded = reaching->objectives};
-    const size_t objectives = reaching->objectives;
-    tn_sums_free(&reaching->bounds);
-    tn_sums_begin(&reaching->bounds, objectives);
+    tn_sums_begin(bounds, reaching->objectives);
     for (size_t i = 0; i < reaching->state->tasks; i++)
-        if (!reaching->state->task[i].skipped) TN_TRY(add_bounds(reaching, (uint32_t)i, error));
-    TN_TRY(tn_sums_prune(&reaching->bounds, &boxes, error));
+        if (!reaching->state->task[i].skipped) TN_TRY(add_bounds(reaching, (uint32_t)i, bounds, error));
+    return tn_sums_prune(bounds, &boxes, reaching->state->front.deadline, error);
+}
+
+tn_status tn_reach_gather_bounds(tn_reach *reaching, tn_error *error) {
+    const size_t objectives = reaching->objectives;
+    tn_sums bounds;
+    tn_status status = find_bounds(reaching, &bounds, error);
+    if (status != TN_OK) {
+        tn_sums_free(&bounds);
+        return reaching->bounds.count > 0 && stays(reaching, status) ? TN_OK : status;
+    }
+    tn_sums_free(&reaching->bounds);
+    reaching->bounds = bounds;
     size_t count = reaching->bounds.count;
     TN_TRY(TN_GROW(&reaching->bound_log, &reaching->covered_room[0], count * objectives, error));
     TN_TRY(TN_GROW(&reaching->distance, &reaching->covered_room[1], count, error));
@@ -55,9 +70,11 @@ tn_status tn_reach_gather_bounds(tn_reach *reaching, tn_error *error) {
 tn_status tn_reach_find_fronts(tn_reach *reaching, const bool *wants, double epsilon, tn_error *error) {
     tn_decomposing *state = reaching->state;
     int threads = state->options->threads ? (int)state->options->threads : omp_get_max_threads();
-    size_t done = 0;
+    size_t done = 0, all = 0;
     tn_front_options options = state->front;
     options.epsilon = epsilon;
+    for (size_t i = 0; i < state->tasks; i++) all += !state->task[i].skipped && wants[i];
+    tn_progress_begin(state->options->progress, "builds merged");
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (size_t i = 0; i < state->tasks; i++) {
         tn_build_task *job = &state->task[i];
@@ -72,13 +89,12 @@ tn_status tn_reach_find_fronts(tn_reach *reaching, const bool *wants, double eps
         if (job->status == TN_OK) {
             tn_build_front_free(&job->front, state->units.count);
             job->front = found;
-        } else if (job->front.option && !tn_interrupted() &&
-                   (job->status == TN_INTERRUPTED || job->status == TN_LIMIT)) {
+        } else if (job->front.option && (job->status == TN_LIMIT || stays(reaching, job->status))) {
             job->status = TN_OK;
             job->is_finest = true;
         }
 #pragma omp critical(tenfold_decomposition)
-        if (state->options->progress) tn_progress_report(state->options->progress, ++done, state->tasks);
+        tn_progress_report(state->options->progress, ++done, all);
     }
     return tn_decomposing_status(state, error);
 }

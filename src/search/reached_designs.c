@@ -77,6 +77,9 @@ static void price_some(tn_reach *reaching, size_t *at, tn_status *status, tn_err
             found = tn_evaluate_digits(evaluator, next->digit + i * reaching->choices, &next->evaluation[i],
                                        &next->cause[i], &own);
         }
+#pragma omp critical(tenfold_bounded_front)
+        tn_progress_report(reaching->state->options->progress, *at < next->count ? *at : next->count,
+                           next->count);
     }
 #pragma omp critical(tenfold_bounded_front)
     if (found != TN_OK && *status == TN_OK) {
@@ -141,11 +144,14 @@ tn_status tn_reach_price(tn_reach *reaching, tn_error *error) {
     if (next->count == 0) return TN_OK;
     TN_TRY(TN_GROW(&next->evaluation, &room, next->count, error));
     TN_TRY(TN_GROW(&next->cause, &next->room, next->count, error));
+    tn_progress_begin(reaching->state->options->progress, "designs priced");
 #pragma omp parallel num_threads(threads)
     price_some(reaching, &at, &status, error);
     reaching->state->evaluated += next->count;
-    for (size_t i = 0; status == TN_OK && i < next->count; i++)
+    for (size_t i = 0; status == TN_OK && i < next->count; i++) {
+        reaching->state->cause[next->cause[i]]++;
         if (next->cause[i] == TN_CAUSE_NONE) status = keep_member(reaching, i, error);
+    }
     next->count = 0;
     tn_reach_cover(reaching, first_member);
     return status;

@@ -18,6 +18,7 @@ typedef struct {
     uint16_t *count;               /* [entries] */
     uint32_t *left;                /* [types]: units without an option */
     uint32_t *cores;               /* [classes] */
+    double deadline;
     tn_arena *arena;
 } counter;
 
@@ -99,7 +100,7 @@ static tn_status count_out(counter *state, uint32_t entry, tn_error *error) {
 static tn_status prune_blocks(const counter *state, tn_error *error) {
     tn_boxes boxes = {.rounded = state->likes->dimensions};
     for (size_t i = 0; i < state->blocks->states; i++)
-        TN_TRY(tn_sums_prune(&state->its->of[i], &boxes, error));
+        TN_TRY(tn_sums_prune(&state->its->of[i], &boxes, state->deadline, error));
     return TN_OK;
 }
 
@@ -124,10 +125,15 @@ static tn_status add_options(counter *state, tn_error *error) {
 }
 
 static tn_status fill_species(const tn_like_units *likes, tn_unit_blocks *blocks, tn_species_blocks *its,
-                              uint32_t participant, tn_arena *arena, tn_error *error) {
+                              uint32_t participant, double deadline, tn_arena *arena, tn_error *error) {
     const tn_like_set *set = blocks->set;
-    counter state = {
-        .likes = likes, .set = set, .blocks = blocks, .its = its, .participant = participant, .arena = arena};
+    counter state = {.likes = likes,
+                     .set = set,
+                     .blocks = blocks,
+                     .its = its,
+                     .participant = participant,
+                     .deadline = deadline,
+                     .arena = arena};
     TN_TRY(TN_NEW(arena, blocks->states, &its->of, error));
     for (size_t i = 0; i < blocks->states; i++) tn_sums_begin(&its->of[i], likes->dimensions);
     if (set->units == 1) {
@@ -167,7 +173,7 @@ static tn_status add_entries(const tn_like_set *set, uint32_t species, uint64_t 
 
 /* A species, or of one with too many blocks each option. */
 static tn_status add_species(const tn_like_units *likes, tn_unit_blocks *blocks, uint32_t species,
-                             size_t *room, tn_arena *arena, tn_error *error) {
+                             size_t *room, double deadline, tn_arena *arena, tn_error *error) {
     const tn_like_set *set = blocks->set;
     const uint32_t participant = set->first_participant + species;
     uint32_t options = 0;
@@ -180,13 +186,13 @@ static tn_status add_species(const tn_like_units *likes, tn_unit_blocks *blocks,
         tn_species_blocks *its = &blocks->block[blocks->species++];
         TN_TRY(add_entries(set, species, o, each, its, error));
         /* Each option is a participant of its own, beside others. */
-        TN_TRY(fill_species(likes, blocks, its, each ? UINT32_MAX - 1 : participant, arena, error));
+        TN_TRY(fill_species(likes, blocks, its, each ? UINT32_MAX - 1 : participant, deadline, arena, error));
     }
     return TN_OK;
 }
 
-tn_status tn_unit_blocks_find(const tn_like_units *likes, const tn_like_set *set, tn_arena *arena,
-                              tn_unit_blocks *blocks, tn_error *error) {
+tn_status tn_unit_blocks_find(const tn_like_units *likes, const tn_like_set *set, double deadline,
+                              tn_arena *arena, tn_unit_blocks *blocks, tn_error *error) {
     size_t room = 0;
     *blocks = (tn_unit_blocks){.set = set, .states = 1};
     TN_TRY(TN_NEW(arena, set->types, &blocks->stride, error));
@@ -195,7 +201,7 @@ tn_status tn_unit_blocks_find(const tn_like_units *likes, const tn_like_set *set
         blocks->states *= set->type[t].count + 1;
     }
     for (uint32_t s = 0; s < (set->units > 1 ? set->species : 1); s++)
-        TN_TRY(add_species(likes, blocks, s, &room, arena, error));
+        TN_TRY(add_species(likes, blocks, s, &room, deadline, arena, error));
     return TN_OK;
 }
 

@@ -29,9 +29,9 @@ typedef struct tn_unit_blocks {
     tn_species_blocks *block; /* [species] */
 } tn_unit_blocks;
 
-/* Free with tn_unit_blocks_free, also after an error. The rest lives in `arena`. */
-tn_status tn_unit_blocks_find(const tn_like_units *likes, const tn_like_set *set, tn_arena *arena,
-                              tn_unit_blocks *blocks, tn_error *error);
+/* deadline (tn_clock_seconds): TN_INTERRUPTED after it, and by interruptions. Free with tn_unit_blocks_free, also after an error. The rest lives in `arena`. */
+tn_status tn_unit_blocks_find(const tn_like_units *likes, const tn_like_set *set, double deadline,
+                              tn_arena *arena, tn_unit_blocks *blocks, tn_error *error);
 void tn_unit_blocks_free(tn_unit_blocks *blocks);
 
 #endif

@@ -198,6 +198,36 @@ static void long_work_is_heard(void **state) {
     tn_interrupt_clear();
 }
 
+/* The steps of one work, in their order; a step may come again. */
+static void hear_step(void *user, const char *what, uint64_t done, uint64_t total) {
+    static const char *const steps[] = {"steps surveyed", "builds surveyed", "steps tabled", "builds merged",
+                                        "designs priced"};
+    enum { STEPS = sizeof steps / sizeof *steps };
+    bool *heard = user, known = false;
+    assert_true(done <= total);
+    for (size_t i = 0; i < STEPS; i++) {
+        if (strcmp(what, steps[i]) != 0) continue;
+        known = heard[i] = true;
+        for (size_t before = 0; before < i && i < 3; before++) assert_true(heard[before]);
+    }
+    assert_true(known);
+}
+
+static void a_decomposition_says_its_steps(void **state) {
+    bool heard[5] = {false};
+    const tn_listener listener = {.progress = hear_step, .user = heard};
+    char request[1500], *answer;
+    tn_error error = {0};
+    (void)state;
+    snprintf(request, sizeof request,
+             "{\"command\": \"sweep\", \"arguments\": [\"%s\"], \"options\": {\"o\": \"%s\", \"threads\": 1, "
+             "\"method\": \"decompose\"}}",
+             test_source("tests/space/data/layers.yaml"), test_in_folder("decomposed"));
+    if (tn_ask_heard(request, &listener, &answer, &error) != TN_OK) fail_msg("%s", error.message);
+    tn_answer_free(answer);
+    for (int i = 0; i < 5; i++) assert_true(heard[i]);
+}
+
 enum { THREADS = 4, ROUNDS = 8 };
 
 static void *ask_often(void *asked) {
@@ -278,8 +308,9 @@ static void memory_runs_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_the_programs), cmocka_unit_test(wrong_requests_are_refused),
-        cmocka_unit_test(long_work_is_heard),       cmocka_unit_test(threads_ask_at_once),
-        cmocka_unit_test(names_are_unambiguous),    cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(long_work_is_heard),       cmocka_unit_test(a_decomposition_says_its_steps),
+        cmocka_unit_test(threads_ask_at_once),      cmocka_unit_test(names_are_unambiguous),
+        cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

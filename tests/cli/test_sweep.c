@@ -187,6 +187,33 @@ static void plots_and_recommends(void **state) {
     shell(3, "PATH=/nowhere exec $TENFOLD plot $FOLDER/s");
 }
 
+/* What is not known is not said: only where all designs are known, or bounded, none of them fits. */
+static void of_what_was_seen_nothing_fits(void **state) {
+    static const char *const methods[] = {"--method decompose", "--method evolve --budget 50", "--budget 50"};
+    char command[512];
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        const char *const asked =
+            "$TENFOLD sweep $LAYERS -o $FOLDER/unfit --quiet %s --set 'constraints=[lut <= 90000]' "
+            "> $FOLDER/said";
+        snprintf(command, sizeof command, asked, methods[i]);
+        shell(0, "rm -rf $FOLDER/unfit");
+        shell(1, command);
+        shell(0, "grep -q '^none of the [1-9][0-9]* evaluated designs fits, and nothing is known of the "
+                 "others; the causes' "
+                 "$FOLDER/said && grep -q '  lut <= 90000 *[1-9]' $FOLDER/said && ! grep -q 'no "
+                 "design\\|every design\\|certificate' $FOLDER/said");
+        shell(0, "grep -q '\"complete\": \"budget\"' $FOLDER/unfit/sweep.json && "
+                 "grep -q '\"certificate\": null' $FOLDER/unfit/sweep.json && "
+                 "grep -q '\"exact\": false' $FOLDER/unfit/sweep.json");
+    }
+    shell(0, "rm -rf $FOLDER/unfit");
+    shell(1, "$TENFOLD sweep $LAYERS -o $FOLDER/unfit --quiet --method decompose --set 'constraints=[lut <= "
+             "1000]' "
+             "> $FOLDER/said");
+    shell(0, "grep -q '^no design fits; the nearest' $FOLDER/said && rm -rf $FOLDER/unfit");
+}
+
 static void nothing_fits_is_exit_1(void **state) {
     (void)state;
     shell(1, "$TENFOLD sweep $SPACE -o $FOLDER/none --quiet --set device=$TINY");
@@ -219,6 +246,7 @@ int main(void) {
         cmocka_unit_test(a_time_too_short_is_exit_2),
         cmocka_unit_test(plots_and_recommends),
         cmocka_unit_test(nothing_fits_is_exit_1),
+        cmocka_unit_test(of_what_was_seen_nothing_fits),
     };
     return cmocka_run_group_tests(tests, set_up, test_folder_remove);
 }

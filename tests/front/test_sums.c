@@ -2,6 +2,8 @@
  * kept is needless. */
 #include "front/sums.h"
 
+#include "base/clock.h"
+#include "base/interrupt.h"
 #include "base/random.h"
 
 #include <setjmp.h>
@@ -132,8 +134,42 @@ static void too_many_sums_are_refused(void **unused) {
     tn_sums_free(&kept);
 }
 
+static void pruning_ends_with_the_time(void **unused) {
+    (void)unused;
+    const tn_boxes boxes = {.rounded = 1, .width = 0.2};
+    tn_merging merging = {.boxes = &boxes, .most = 1000000, .deadline = INFINITY};
+    tn_error error = {0};
+    tn_sums sums, none, kept;
+    const double nothing[TN_SUM_DIMENSIONS] = {0};
+    draw_sums(&sums, &boxes, 4, 3000, 1000); /* guards tell most of them apart */
+    const double first = sums.value[0][0], over = tn_clock_seconds() - 1;
+    assert_int_equal(tn_sums_prune(&sums, &boxes, over, &error), TN_INTERRUPTED);
+    tn_interrupt();
+    assert_int_equal(tn_sums_prune(&sums, &boxes, INFINITY, &error), TN_INTERRUPTED);
+    tn_interrupt_clear();
+    assert_int_equal(sums.count, 3000);
+    assert_true(sums.value[0][0] == first);
+    /* The pruning at the end of a merging, too. */
+    draw_sums(&kept, &boxes, 4, 0, 1);
+    tn_sums_begin(&none, 4);
+    assert_int_equal(tn_sums_add(&none, nothing, 0, 0, 0, 0, NULL), TN_OK);
+    assert_int_equal(tn_merging_begin(&merging, &kept, NULL), TN_OK);
+    assert_int_equal(tn_merging_add(&merging, &sums, &none, NULL), TN_OK);
+    merging.deadline = over;
+    assert_int_equal(tn_merging_end(&merging, &error), TN_INTERRUPTED);
+    merging.deadline = INFINITY;
+    assert_int_equal(tn_merging_end(&merging, NULL), TN_OK);
+    assert_int_equal(tn_sums_prune(&sums, &boxes, INFINITY, NULL), TN_OK);
+    assert_true(sums.count < 3000);
+    tn_merging_free(&merging);
+    tn_sums_free(&sums);
+    tn_sums_free(&none);
+    tn_sums_free(&kept);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_sum_is_covered),
-                                       cmocka_unit_test(too_many_sums_are_refused)};
+                                       cmocka_unit_test(too_many_sums_are_refused),
+                                       cmocka_unit_test(pruning_ends_with_the_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "results/neighbours.h"
+#include "results/result.h"
 #include "results/settled.h"
 #include "search/evaluator.h"
 #include "support/folder.h"
@@ -258,6 +259,55 @@ static void an_interruption_ends_it(void **state) {
     assert_true(possible.count >= members);
 }
 
+static tn_summary sweep(bool resume, bool interrupted) {
+    const tn_sweep_options options = {.threads = 1, .resume = resume};
+    tn_summary summary;
+    if (interrupted) tn_interrupt();
+    const tn_status status =
+        tn_sweep_folder(&space, &options, test_in_folder("swept"), NULL, &summary, &error);
+    tn_interrupt_clear();
+    ok(status);
+    return summary;
+}
+
+/* Of the folder's possible.csv; NULL: there is none. */
+static char *read_list(void) {
+    char *text;
+    size_t length;
+    if (tn_file_read(test_in_folder("swept/possible.csv"), (size_t)1 << 24, &text, &length, NULL) != TN_OK)
+        return NULL;
+    return text;
+}
+
+static void is_the_list(const char *first) {
+    char *text = read_list();
+    assert_non_null(text);
+    assert_string_equal(text, first);
+    tn_free(text);
+}
+
+/* A run that is interrupted before it has the list leaves that of the run before, unless the front is another one. */
+static void an_interrupted_run_keeps_the_list(void **state) {
+    (void)state;
+    load("seconds_per_step, on_chip_bytes, dsp, accuracy", 0.02);
+    const tn_summary whole = sweep(false, false);
+    char *first = read_list();
+    assert_non_null(first);
+    assert_true(whole.possible > 0 && whole.possible_least_doubt > 0);
+    for (int i = 0; i < 2; i++) {
+        const tn_summary kept = sweep(true, true);
+        is_the_list(first);
+        assert_int_equal(kept.possible, whole.possible);
+        assert_true(kept.possible_least_doubt == whole.possible_least_doubt);
+    }
+    write("swept/front.csv", "id\n");
+    assert_int_equal(sweep(true, true).possible, 0);
+    assert_null(read_list());
+    sweep(true, false);
+    is_the_list(first);
+    tn_free(first);
+}
+
 /* The greatest doubt about a design and one of the front of the same rest; -1: there is none. */
 static double doubt_of(const design *own) {
     double doubt = -1;
@@ -307,6 +357,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(neighbours_are_those_of_most_doubt, test_folder_make, tear_down),
         cmocka_unit_test_setup_teardown(an_interruption_ends_it, test_folder_make, tear_down),
+        cmocka_unit_test_setup_teardown(an_interrupted_run_keeps_the_list, test_folder_make, tear_down),
         cmocka_unit_test_setup_teardown(those_of_all_prices, test_folder_make, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* Fronts by decomposition against every design evaluated: random small spaces with choices of single layers.
  *
  * TENFOLD_SPACES=N draws N spaces instead, of up to a million designs (scripts/torture). */
+#include "base/clock.h"
+#include "base/interrupt.h"
 #include "base/random.h"
 #include "front/archive.h"
 #include "search/decomposition.h"
@@ -338,37 +340,106 @@ static void what_is_learned_is_bounded(void **state) {
         bounds_cover_all((const char *const[]){table, objectives[i]}, 2);
 }
 
-/* The clock goes on by far more than the time that there is, once something is done. */
-static void end_the_time(void *user, uint64_t done, uint64_t total) {
-    (void)user;
-    (void)done;
-    (void)total;
-    tn_clock_advance(1e6);
+/* The clock goes on by far more than the time that there is when that step begins; of one that begins "steps", once half of
+ * it is done. */
+typedef struct {
+    const char *step, *now;
+} last_step;
+
+static void end_at_the_step(void *user, const char *what) {
+    last_step *its = user;
+    its->now = what;
+    if (strcmp(what, its->step) == 0 && strncmp(what, "steps", 5) != 0) tn_clock_advance(1e6);
+}
+
+static void end_at_its_half(void *user, uint64_t done, uint64_t total) {
+    const last_step *its = user;
+    assert_non_null(its->now);
+    assert_true(done >= 1 && done <= total);
+    if (strcmp(its->now, its->step) == 0 && 2 * done >= total) tn_clock_advance(1e6);
 }
 
 /* No front is found in it: that is said, and where it ended. */
 static void a_time_that_is_over_is_told(void **state) {
     (void)state;
-    static const char *const sets[] = {
-        "set=[]", "set=[build.layouts=ideal, build.buffers=separate, build.off_chip_over_bytes=4096]"};
-    const tn_progress progress = {.report = end_the_time};
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+    static const char bounded[] = "set=[]", split[] = "set=[build.layouts=ideal, build.buffers=separate, "
+                                                      "build.off_chip_over_bytes=4096]";
+    static const struct {
+        const char *set, *step, *said;
+    } cases[] = {{bounded, NULL, "with 0 % of the tables made"},
+                 {bounded, "steps surveyed", " % of the steps surveyed"},
+                 {bounded, "builds surveyed", "with 0 % of the builds surveyed"},
+                 {bounded, "steps tabled", " % of the tables made"},
+                 {bounded, "builds merged", "with 100 % of the tables made"},
+                 {split, NULL, "with 0 % of the tables made"},
+                 {split, "steps tabled", " % of the tables made"},
+                 {split, "builds merged", "with 100 % of the tables made"},
+                 {split, "designs priced", "with 100 % of the tables made"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        last_step its = {.step = cases[i].step};
+        const tn_progress progress = {.report = end_at_its_half, .begin = end_at_the_step, .user = &its};
+        const tn_decompose_options options = {
+            .seconds = its.step ? 1e5 : 1e-9, .threads = 1, .progress = its.step ? &progress : NULL};
         tn_arena arena = {0};
         tn_space space;
         tn_decomposed found;
         tn_error error = {0};
-        assert_int_equal(tn_space_load(test_source("tests/space/data/layers.yaml"), &sets[i], 1, NULL, &arena,
-                                       &space, NULL),
+        assert_int_equal(tn_space_load(test_source("tests/space/data/layers.yaml"), &cases[i].set, 1, NULL,
+                                       &arena, &space, NULL),
                          TN_OK);
+        assert_int_equal(tn_decompose(&space, &options, &found, &error), TN_LIMIT);
+        if (!strstr(error.message, cases[i].said)) fail_msg("case %zu: %s", i, error.message);
+        const bool begun = cases[i].said[0] == ' ';
+        if (begun) assert_null(strstr(error.message, "with 0 %"));
+        if (begun) assert_null(strstr(error.message, "with 100 %"));
+        tn_arena_free(&arena);
+    }
+}
+
+/* Ends the search, by the clock or by who waits for it, when fronts are made finer. */
+typedef struct {
+    const char *now;
+    unsigned rounds;
+    bool by_hand;
+} ending;
+
+static void note_the_step(void *user, const char *what) {
+    ((ending *)user)->now = what;
+}
+
+static void end_the_second_round(void *user, uint64_t done, uint64_t total) {
+    ending *its = user;
+    (void)total;
+    if (done != 1 || strcmp(its->now, "builds merged") != 0 || ++its->rounds != 2) return;
+    if (its->by_hand)
+        tn_interrupt();
+    else
+        tn_clock_advance(1e6);
+}
+
+/* With a time the last front that was finished counts, whatever ends it. */
+static void a_front_in_time_stays(void **state) {
+    (void)state;
+    for (int by_hand = 0; by_hand < 2; by_hand++) {
+        ending its = {.by_hand = by_hand};
+        const tn_progress progress = {.report = end_the_second_round, .begin = note_the_step, .user = &its};
+        tn_arena arena = {0};
+        tn_space space;
+        tn_decomposed found;
+        truth all = {0};
         assert_int_equal(
-            tn_decompose(&space, &(tn_decompose_options){.seconds = 1e-9, .threads = 2}, &found, &error),
-            TN_LIMIT);
-        assert_non_null(strstr(error.message, "with 0 % of the tables made"));
-        assert_int_equal(
+            tn_space_load(test_source("tests/space/data/layers.yaml"), NULL, 0, NULL, &arena, &space, NULL),
+            TN_OK);
+        const tn_status status =
             tn_decompose(&space, &(tn_decompose_options){.seconds = 1e5, .threads = 1, .progress = &progress},
-                         &found, &error),
-            TN_LIMIT);
-        assert_non_null(strstr(error.message, "with 100 % of the tables made"));
+                         &found, NULL);
+        tn_interrupt_clear();
+        assert_int_equal(status, TN_OK);
+        assert_int_equal(its.rounds, 2);
+        assert_true(found.count > 0 && !found.exact);
+        enumerate(&space, &all, &found);
+        tn_archive_free(&all.front);
+        tn_decomposed_free(&found);
         tn_arena_free(&arena);
     }
 }
@@ -398,6 +469,7 @@ int main(void) {
         cmocka_unit_test(what_does_not_split_is_bounded),
         cmocka_unit_test(what_is_learned_is_bounded),
         cmocka_unit_test(a_time_that_is_over_is_told),
+        cmocka_unit_test(a_front_in_time_stays),
         cmocka_unit_test(what_has_no_bound_is_refused),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);

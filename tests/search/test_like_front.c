@@ -95,8 +95,9 @@ static int make(void **state) {
         fail_msg("%s", error.message);
     assert_int_equal(tn_units_find(&its->space, &its->arena, &its->units, &error), TN_OK);
     for (uint64_t b = 0; b < its->space.inner_count; b++) inner[b] = b;
-    if (tn_layer_table_make(&its->space, &its->units, digit, inner, its->space.inner_count, true, INFINITY, 1,
-                            &its->arena, &its->table, &error) != TN_OK)
+    if (tn_layer_table_make(&its->space, &its->units, digit, inner, its->space.inner_count, true,
+                            &(tn_table_work){.deadline = INFINITY, .threads = 1}, &its->arena, &its->table,
+                            &error) != TN_OK)
         fail_msg("%s", error.message);
     *state = its;
     return 0;

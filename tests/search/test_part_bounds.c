@@ -3,11 +3,14 @@
  * options of the other units, are summed up; no sum may be above the price, whatever the keys of the build.
  *
  * TENFOLD_SPACES=N draws N spaces instead, TENFOLD_SEED=S the first of them. */
+#include "base/clock.h"
+#include "base/interrupt.h"
 #include "search/followed_cost.h"
 #include "search/learned_bounds.h"
 #include "support/every_design.h"
 #include "support/folder.h"
 #include "support/random_space.h"
+#include "support/shared.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -193,13 +196,14 @@ static void compare_keys(tabled *made, const test_every_design *truth, uint64_t 
     assert_non_null(inner);
     for (uint64_t b = 0; b < space->inner_count; b++) inner[b] = b;
     keys_of(made, keys, digit);
-    if (tn_layer_table_make(space, &made->units, digit, inner, space->inner_count, true, INFINITY, 1, arena,
-                            &made->table, &error) != TN_OK)
+    if (tn_layer_table_make(space, &made->units, digit, inner, space->inner_count, true,
+                            &(tn_table_work){.deadline = INFINITY, .threads = 1}, arena, &made->table,
+                            &error) != TN_OK)
         fail_msg("seed %llu: %s", (unsigned long long)made->seed, error.message);
     const bool learns = space->accuracy_table.rows > 0 && !made->table.refused;
     for (int c = TN_LEARNED_FIRST; learns && c < TN_LEARNED_FIRST + TN_LEARNED_COSTS; c++)
-        if (tn_learned_bounds_find(space, &made->units, digit, (tn_layer_cost)c, 10000, arena, &made->table,
-                                   &error) != TN_OK)
+        if (tn_learned_bounds_find(space, &made->units, digit, (tn_layer_cost)c, 10000, INFINITY, arena,
+                                   &made->table, &error) != TN_OK)
             fail_msg("seed %llu: %s", (unsigned long long)made->seed, error.message);
     for (uint64_t id = 0; !made->table.refused && !made->table.empty && id < truth->designs; id++) {
         bool of_keys = true;
@@ -267,8 +271,41 @@ static void no_sum_learns_less(void **state) {
     assert_true(sum.learned > 0);
 }
 
+static void what_is_learned_ends_with_the_time(void **state) {
+    (void)state;
+    char set[320];
+    const char *sets[] = {set, "objectives=[accuracy, seconds_per_step]"};
+    const uint32_t digit[TN_AXES_MOST] = {0};
+    tn_arena arena = {0};
+    tn_error error = {0};
+    tn_space space;
+    tn_units units;
+    tn_layer_table table = {.units = 0};
+    snprintf(set, sizeof set, "accuracy_table=%s", test_source("tests/space/data/layers-accuracy.csv"));
+    assert_int_equal(
+        tn_space_load(test_source("tests/space/data/layers.yaml"), sets, 2, NULL, &arena, &space, NULL),
+        TN_OK);
+    assert_int_equal(tn_units_find(&space, &arena, &units, NULL), TN_OK);
+    table.units = units.count;
+    assert_int_equal(TN_NEW(&arena, units.count, &table.unit, NULL), TN_OK);
+    for (uint32_t u = 0; u < units.count; u++) table.unit[u].options = units.unit[u].options;
+    assert_int_equal(tn_learned_bounds_find(&space, &units, digit, TN_COST_LEARNED, 10000,
+                                            tn_clock_seconds() - 1, &arena, &table, &error),
+                     TN_INTERRUPTED);
+    tn_interrupt();
+    assert_int_equal(tn_learned_bounds_find(&space, &units, digit, TN_COST_LEARNED, 10000, INFINITY, &arena,
+                                            &table, &error),
+                     TN_INTERRUPTED);
+    tn_interrupt_clear();
+    assert_int_equal(tn_learned_bounds_find(&space, &units, digit, TN_COST_LEARNED, 10000, INFINITY, &arena,
+                                            &table, &error),
+                     TN_OK);
+    tn_arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(no_sum_of_parts_is_above_a_price),
-                                       cmocka_unit_test(no_sum_learns_less)};
+                                       cmocka_unit_test(no_sum_learns_less),
+                                       cmocka_unit_test(what_is_learned_ends_with_the_time)};
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

@@ -187,11 +187,28 @@ static void vast_spaces_are_counted(void **state) {
     tn_arena_free(&own);
 }
 
+/* The space of all layers is priced as a build is by default: what comes of it can be built. */
+static void all_layers_ask_the_default_price(void **state) {
+    (void)state;
+    tn_arena own = {0};
+    tn_space asked;
+    tn_build build, usual;
+    assert_int_equal(
+        tn_space_load(test_source("spaces/atis-2enc-layers.yaml"), NULL, 0, NULL, &own, &asked, NULL), TN_OK);
+    assert_int_equal(tn_build_decode(tn_model_build(asked.model), &own, &build, NULL), TN_OK);
+    assert_int_equal(tn_build_decode(NULL, &own, &usual, NULL), TN_OK);
+    assert_int_equal(build.layouts, usual.layouts);
+    assert_int_equal(build.buffers, usual.buffers);
+    assert_int_equal(build.group, usual.group);
+    assert_int_equal(build.off_chip_over_bytes, usual.off_chip_over_bytes);
+    tn_arena_free(&own);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(designs_are_their_overrides), cmocka_unit_test(wrong_ones_are_refused),
         cmocka_unit_test(keys_of_the_model_are_set),   cmocka_unit_test(tied_layers_may_be_many),
-        cmocka_unit_test(vast_spaces_are_counted),
+        cmocka_unit_test(vast_spaces_are_counted),     cmocka_unit_test(all_layers_ask_the_default_price),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
