@@ -193,10 +193,10 @@ static void of_what_was_seen_nothing_fits(void **state) {
     char command[512];
     (void)state;
     for (int i = 0; i < 3; i++) {
-        const char *const asked =
-            "$TENFOLD sweep $LAYERS -o $FOLDER/unfit --quiet %s --set 'constraints=[lut <= 90000]' "
-            "> $FOLDER/said";
-        snprintf(command, sizeof command, asked, methods[i]);
+        snprintf(command, sizeof command,
+                 "$TENFOLD sweep $LAYERS -o $FOLDER/unfit --quiet %s --set 'constraints=[lut <= 90000]' "
+                 "> $FOLDER/said",
+                 methods[i]);
         shell(0, "rm -rf $FOLDER/unfit");
         shell(1, command);
         shell(0, "grep -q '^none of the [1-9][0-9]* evaluated designs fits, and nothing is known of the "
