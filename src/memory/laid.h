@@ -78,9 +78,10 @@ static inline const tn_laid_words *tn_laid_words_of(const tn_laid *laid, uint32_
 /* What is known of programs' layouts, whatever the steps that they are in. */
 typedef struct tn_laid_programs {
     tn_laid_layers layers;
-    tn_least_rows *least;  /* a list */
-    tn_one_token *ones;    /* memory/laid_arrays.h: a list */
-    tn_place_memo *places; /* memory/place_table.h; NULL: none yet */
+    tn_least_rows *least;    /* a list */
+    tn_one_token *ones;      /* memory/laid_arrays.h: a list */
+    tn_place_memo *places;   /* memory/place_table.h; NULL: none yet */
+    tn_known_shares *shares; /* memory/memory_share.h; likewise */
 } tn_laid_programs;
 tn_status tn_laid_programs_begin(tn_laid_programs *programs, tn_arena *arena, tn_error *error);
 

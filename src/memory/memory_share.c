@@ -1,5 +1,7 @@
 #include "memory/memory_share.h"
 
+#include "base/digest.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -83,6 +85,56 @@ tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_m
         share->port.banks[0] = tn_split_banks(TN_SPLIT_BANKS, placed.banks);
         share->port.banks[1] = placed.banks / share->port.banks[0];
     }
+    return TN_OK;
+}
+
+static double stored_bits_of(const tn_mapped *memory, uint64_t word_bits) {
+    uint64_t words = 0;
+    for (uint32_t i = 0; i < memory->extents; i++)
+        words += memory->extent[i].arrays * memory->extent[i].elements;
+    return (double)words * (double)(memory->word_bits > 0 ? memory->word_bits : word_bits) *
+           (double)memory->copies;
+}
+
+/* All that a share with laid rows follows from, what is stored apart. */
+enum { SHARE_KEYS = 14, SHARES_KEPT = 1 << 14 };
+struct tn_known_shares {
+    struct {
+        uint64_t key[SHARE_KEYS]; /* the first 0: nothing is kept */
+        tn_memory_share share;
+    } kept[SHARES_KEPT];
+};
+
+tn_status tn_known_shares_new(tn_arena *arena, tn_known_shares **known, tn_error *error) {
+    return TN_NEW(arena, 1, known, error);
+}
+
+tn_status tn_known_share(tn_known_shares *known, const tn_device *device, uint64_t word_bits,
+                         const tn_mapped *memory, const tn_row *row, const tn_build *build,
+                         const tn_place *place, tn_memory_share *share, tn_error *error) {
+    const uint64_t key[SHARE_KEYS] = {(uint64_t)(uintptr_t)device,
+                                      row->elements,
+                                      row->banks,
+                                      row->depth,
+                                      row->asked_banks,
+                                      row->unpadded_depth,
+                                      row->of_bound,
+                                      word_bits,
+                                      memory->word_bits,
+                                      memory->copies,
+                                      place->style,
+                                      place->split,
+                                      place->group,
+                                      build->read_ports};
+    const size_t index = tn_hash_place(tn_hash_counts(key + 1, SHARE_KEYS - 1), SHARES_KEPT);
+    if (memcmp(known->kept[index].key, key, sizeof key) != 0) {
+        known->kept[index].key[0] = 0;
+        TN_TRY(
+            tn_price_share(device, word_bits, memory, row, build, place, &known->kept[index].share, error));
+        memcpy(known->kept[index].key, key, sizeof key);
+    }
+    *share = known->kept[index].share;
+    share->stored_bits = stored_bits_of(memory, word_bits);
     return TN_OK;
 }
 

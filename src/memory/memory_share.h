@@ -63,6 +63,13 @@ tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_m
                          const tn_row *row, const tn_build *build, const tn_place *place,
                          tn_memory_share *share, tn_error *error);
 
+/* The same of a memory with laid rows, remembered whatever the step: few memories differ between steps. */
+typedef struct tn_known_shares tn_known_shares;
+tn_status tn_known_shares_new(tn_arena *arena, tn_known_shares **known, tn_error *error);
+tn_status tn_known_share(tn_known_shares *known, const tn_device *device, uint64_t word_bits,
+                         const tn_mapped *memory, const tn_row *row, const tn_build *build,
+                         const tn_place *place, tn_memory_share *share, tn_error *error);
+
 /* The table. Direct-mapped by slots of rows (each memory's own) and of places (common to all): what falls on another's
  * slot takes it, so that no share depends on what was asked before. */
 typedef struct tn_share_memo tn_share_memo;

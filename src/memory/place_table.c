@@ -75,6 +75,7 @@ struct tn_place_table {
     uint64_t word_bits;
     const tn_map *map;
     tn_place_memo *memo;
+    tn_known_shares *shares;
     tn_arena *arena;
     size_t splits;
     tn_array_split split[SPLITS_MOST];
@@ -145,8 +146,8 @@ static tn_status find_port(const tn_place_table *table, uint32_t m, tn_array_spl
     tn_memory_share share;
     tn_row row = *given;
     row.banks = row.asked_banks = tn_split_banks(split, row.elements);
-    TN_TRY(tn_price_share(table->device, table->word_bits, &table->map->memory[m], &row, &one_port, &place,
-                          &share, error));
+    TN_TRY(tn_known_share(table->shares, table->device, table->word_bits, &table->map->memory[m], &row,
+                          &one_port, &place, &share, error));
     *port = share.port;
     return TN_OK;
 }
@@ -487,14 +488,15 @@ static tn_status judge_searched(judging *state, const tn_row *rows, const tn_pla
 /* ---- the table ---- */
 
 tn_status tn_place_table_make(const tn_device *device, uint64_t word_bits, const tn_map *map,
-                              const tn_place_options *all, tn_place_memo *memo, tn_arena *arena,
-                              tn_place_table **table, tn_error *error) {
+                              const tn_place_options *all, tn_place_memo *memo, tn_known_shares *shares,
+                              tn_arena *arena, tn_place_table **table, tn_error *error) {
     tn_place_table *made;
     TN_TRY(TN_NEW(arena, 1, &made, error));
     *made = (tn_place_table){.device = device,
                              .word_bits = word_bits,
                              .map = map,
                              .memo = memo,
+                             .shares = shares,
                              .arena = arena,
                              .group = all->group};
     for (int split = 0; split < SPLITS_MOST; split++)

@@ -45,8 +45,14 @@ static tn_status recall_share(const tn_workload *workload, const tn_plan *plan, 
     TN_TRY(tn_share_memo_find(plan->shares, index, slot, &kept, &found, error));
     *share = kept;
     if (found) return TN_OK;
-    TN_TRY(tn_price_share(workload->device, workload->word_bits, &plan->map.memory[index],
-                          tn_plan_row(plan, index), build, place, kept, error));
+    const tn_mapped *memory = &plan->map.memory[index];
+    const tn_row *row = tn_plan_row(plan, index);
+    tn_known_shares *known = workload->laid ? workload->laid->programs->shares : NULL;
+    if (known && row)
+        TN_TRY(tn_known_share(known, workload->device, workload->word_bits, memory, row, build, place, kept,
+                              error));
+    else
+        TN_TRY(tn_price_share(workload->device, workload->word_bits, memory, row, build, place, kept, error));
     tn_share_memo_keep(plan->shares, index, slot);
     return TN_OK;
 }

@@ -1,6 +1,7 @@
 /* Multiplexers against what was synthesised, and a whole matmul engine against its synthesis. */
 #include "memory/memory_share.h"
 #include "support/formats.h"
+#include "support/prices.h"
 
 #include "device/block.h"
 #include "kernel/kernel.h"
@@ -169,6 +170,48 @@ static void deep_banks(void **state) {
     }
 }
 
+/* A share is that of the memory, whatever was asked of others before. */
+static void known_shares(void **state) {
+    (void)state;
+    static const char *const hls[] = {"operator_set=hls"};
+    tn_known_shares *known;
+    tn_device *other;
+    uint64_t random = 7, stored = 0;
+    assert_int_equal(tn_device_load("u50", hls, 1, &arena, &other, NULL), TN_OK);
+    assert_int_equal(tn_known_shares_new(&arena, &known, NULL), TN_OK);
+    for (int i = 0; i < 20000; i++) {
+        const uint64_t elements = UINT64_C(1) << test_draw(&random, 3),
+                       depth = 100 + 900 * test_draw(&random, 2);
+        const tn_extent extent = {depth * elements - test_draw(&random, 2), 1};
+        const tn_mapped memory = {.arrays = 1,
+                                  .copies = 1 + test_draw(&random, 3),
+                                  .word_bits = test_draw(&random, 2) ? 16 : 0,
+                                  .extents = 1,
+                                  .extent = &extent};
+        const tn_build build = {
+            .read_ports = 1 + test_draw(&random, 2), .rows = 4, .columns = 4, .reduction = 4, .vector = 4};
+        const uint64_t banks = test_draw(&random, 2) ? elements : 1;
+        const tn_row row = {elements, banks, depth + test_draw(&random, 2),
+                            banks,    depth, test_draw(&random, 2)};
+        const tn_place place = {(tn_memory_style)test_draw(&random, TN_STYLE_SHALLOW + 1),
+                                (tn_array_split)test_draw(&random, 2), 1 + test_draw(&random, 2)};
+        const tn_device *on = test_draw(&random, 2) ? device : other;
+        tn_memory_share share, again = {0};
+        assert_int_equal(tn_price_share(on, 32, &memory, &row, &build, &place, &share, NULL), TN_OK);
+        assert_int_equal(tn_known_share(known, on, 32, &memory, &row, &build, &place, &again, NULL), TN_OK);
+        assert_int_equal(again.bram18, share.bram18);
+        assert_int_equal(again.uram, share.uram);
+        assert_int_equal(again.lutram, share.lutram);
+        assert_int_equal(again.selection_lut, share.selection_lut);
+        assert_int_equal(again.read_ff, share.read_ff);
+        assert_int_equal(again.style, share.style);
+        assert_true(again.stored_bits == share.stored_bits);
+        assert_memory_equal(&again.port, &share.port, sizeof share.port);
+        stored += share.stored_bits > 0;
+    }
+    assert_int_equal(stored, 20000);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(engines),
@@ -176,6 +219,7 @@ int main(void) {
         cmocka_unit_test(multiplexers_oracle),
         cmocka_unit_test(other_multiplexers),
         cmocka_unit_test(deep_banks),
+        cmocka_unit_test(known_shares),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
