@@ -6,7 +6,8 @@
  * builds goes below (tn_evaluate_set): what is too much for the caps and constraints, or beaten by a design that is known, goes
  * with all of them. The sets that are left come in the order of their bounds. Of each a closer bound is asked for, with every product
  * in its best layouts, then one with its work as laid, which its builds share; then of the lanes; then, with memories as laid, of
- * the places. What nothing refuses is priced, and refuses others.
+ * the places. What nothing refuses is priced, and refuses others. A closer bound lays products, the heaviest first, until they
+ * take as many cycles as a design that is known refuses with all else of the set: most sets are refused by a few of them.
  *
  * The front is that of every build as priced: what a set's bound refuses, each of its designs is refused by, since ids of
  * the set are no lower than its first one's (front/archive.h).

@@ -195,7 +195,8 @@ static void least_of_places(void **state) {
         const tn_placement_budget within = {draw(&random, 900), draw(&random, 120), UINT32_MAX};
         tn_place_least least;
         tn_place_table *table;
-        assert_int_equal(tn_place_table_make(device, 32, &map, &options, memo, shares, &own, &table, NULL), TN_OK);
+        assert_int_equal(tn_place_table_make(device, 32, &map, &options, memo, shares, &own, &table, NULL),
+                         TN_OK);
         assert_int_equal(tn_place_table_least(table, rows, &options, &within, &least, NULL), TN_OK);
         const uint64_t best = least_as_built(&map, rows, &build, &options, &within);
         if (best == UINT64_MAX)

@@ -191,8 +191,8 @@ static void known_shares(void **state) {
         const tn_build build = {
             .read_ports = 1 + test_draw(&random, 2), .rows = 4, .columns = 4, .reduction = 4, .vector = 4};
         const uint64_t banks = test_draw(&random, 2) ? elements : 1;
-        const tn_row row = {elements, banks, depth + test_draw(&random, 2),
-                            banks,    depth, test_draw(&random, 2)};
+        const uint64_t unpadded = depth >> 4 * test_draw(&random, 2), laid = depth + test_draw(&random, 2);
+        const tn_row row = {elements, banks, laid, banks, unpadded, test_draw(&random, 2)};
         const tn_place place = {(tn_memory_style)test_draw(&random, TN_STYLE_SHALLOW + 1),
                                 (tn_array_split)test_draw(&random, 2), 1 + test_draw(&random, 2)};
         const tn_device *on = test_draw(&random, 2) ? device : other;
