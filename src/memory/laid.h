@@ -80,8 +80,7 @@ typedef struct tn_laid_programs {
     tn_laid_layers layers;
     tn_least_rows *least;    /* a list */
     tn_one_token *ones;      /* memory/laid_arrays.h: a list */
-    tn_place_memo *places;   /* memory/place_table.h; NULL: none yet */
-    tn_known_shares *shares; /* memory/memory_share.h; likewise */
+    tn_known_shares *shares; /* memory/memory_share.h; NULL: none yet */
 } tn_laid_programs;
 tn_status tn_laid_programs_begin(tn_laid_programs *programs, tn_arena *arena, tn_error *error);
 

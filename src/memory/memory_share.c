@@ -97,7 +97,7 @@ static double stored_bits_of(const tn_mapped *memory, uint64_t word_bits) {
 }
 
 /* All that a share with laid rows follows from, what is stored apart. */
-enum { SHARE_KEYS = 14, SHARES_KEPT = 1 << 14 };
+enum { SHARE_KEYS = 9, SHARES_KEPT = 1 << 16 };
 struct tn_known_shares {
     struct {
         uint64_t key[SHARE_KEYS]; /* the first 0: nothing is kept */
@@ -112,22 +112,21 @@ tn_status tn_known_shares_new(tn_arena *arena, tn_known_shares **known, tn_error
 tn_status tn_known_share(tn_known_shares *known, const tn_device *device, uint64_t word_bits,
                          const tn_mapped *memory, const tn_row *row, const tn_build *build,
                          const tn_place *place, tn_memory_share *share, tn_error *error) {
-    const uint64_t key[SHARE_KEYS] = {(uint64_t)(uintptr_t)device,
+    const uint64_t kinds = place->style | place->split << 4 | row->of_bound << 8 | word_bits << 16 |
+                           memory->word_bits << 32,
+                   key[SHARE_KEYS] = {(uint64_t)(uintptr_t)device,
                                       row->elements,
                                       row->banks,
                                       row->depth,
                                       row->asked_banks,
                                       row->unpadded_depth,
-                                      row->of_bound,
-                                      word_bits,
-                                      memory->word_bits,
                                       memory->copies,
-                                      place->style,
-                                      place->split,
-                                      place->group,
-                                      build->read_ports};
+                                      build->read_ports << 32 | place->group,
+                                      kinds};
     const size_t index = tn_hash_place(tn_hash_counts(key + 1, SHARE_KEYS - 1), SHARES_KEPT);
-    if (memcmp(known->kept[index].key, key, sizeof key) != 0) {
+    bool found = true;
+    for (int i = 0; i < SHARE_KEYS; i++) found &= known->kept[index].key[i] == key[i];
+    if (!found) {
         known->kept[index].key[0] = 0;
         TN_TRY(
             tn_price_share(device, word_bits, memory, row, build, place, &known->kept[index].share, error));

@@ -1,7 +1,6 @@
 #include "memory/place_table.h"
 
 #include "base/checked.h"
-#include "base/digest.h"
 #include "device/build.h"
 #include "layout/layout_demand.h"
 #include "layout/least_rows.h"
@@ -74,7 +73,6 @@ struct tn_place_table {
     const tn_device *device;
     uint64_t word_bits;
     const tn_map *map;
-    tn_place_memo *memo;
     tn_known_shares *shares;
     tn_arena *arena;
     size_t splits;
@@ -89,65 +87,32 @@ struct tn_place_table {
     const searched_places **choice; /* [map->memories]: likewise */
 };
 
-/* All that the blocks of a memory follow from, where its split is `reshape`. */
-enum { PLACE_KEYS = 9, PLACES_KEPT = 1 << 17 };
-struct tn_place_memo {
-    struct {
-        uint64_t key[PLACE_KEYS]; /* the first 0: nothing is kept */
-        amounts taken;
-    } kept[PLACES_KEPT];
-};
-
-tn_status tn_place_memo_new(tn_arena *arena, tn_place_memo **memo, tn_error *error) {
-    return TN_NEW(arena, 1, memo, error);
-}
-
 /* ---- one memory ---- */
 
-static tn_status price_place(const tn_place_table *table, uint32_t memory, const tn_place *place,
-                             const tn_row *row, amounts *taken, tn_error *error) {
+/* The memory in so many banks, through one read port. */
+static tn_status find_share(const tn_place_table *table, uint32_t memory, const tn_place *place,
+                            const tn_row *given, uint64_t banks, tn_memory_share *share, tn_error *error) {
     const tn_build one_port = {.read_ports = 1};
-    tn_placed placed;
-    TN_TRY(tn_place_price(table->device, table->word_bits, &table->map->memory[memory], row, &one_port, place,
-                          &placed, error));
-    *taken = (amounts){placed.blocks.bram18 + 2 * placed.blocks.bram36, placed.blocks.uram,
-                       placed.blocks.lutram, 0};
-    return TN_OK;
-}
-
-static tn_status recall_place(const tn_place_table *table, uint32_t memory, const tn_place *place,
-                              const tn_row *given, uint64_t banks, amounts *taken, tn_error *error) {
-    const tn_mapped *mapped = &table->map->memory[memory];
     tn_row row = *given;
     row.banks = row.asked_banks = banks;
-    const uint64_t key[PLACE_KEYS] = {(uint64_t)(uintptr_t)table->device,
-                                      row.elements,
-                                      row.depth,
-                                      row.unpadded_depth,
-                                      banks,
-                                      mapped->word_bits > 0 ? mapped->word_bits : table->word_bits,
-                                      tn_least(place->group, mapped->copies),
-                                      mapped->copies,
-                                      2 * (uint64_t)place->style + (row.of_bound > 0)};
-    const size_t index = tn_hash_place(tn_hash_counts(key + 1, PLACE_KEYS - 1), PLACES_KEPT);
-    if (memcmp(table->memo->kept[index].key, key, sizeof key) != 0) {
-        TN_TRY(price_place(table, memory, place, &row, &table->memo->kept[index].taken, error));
-        memcpy(table->memo->kept[index].key, key, sizeof key);
-    }
-    *taken = table->memo->kept[index].taken;
+    return tn_known_share(table->shares, table->device, table->word_bits, &table->map->memory[memory], &row,
+                          &one_port, place, share, error);
+}
+
+static tn_status find_amounts(const tn_place_table *table, uint32_t memory, const tn_place *place,
+                              const tn_row *row, uint64_t banks, amounts *taken, tn_error *error) {
+    tn_memory_share share;
+    TN_TRY(find_share(table, memory, place, row, banks, &share, error));
+    *taken = (amounts){share.bram18, share.uram, share.lutram, 0};
     return TN_OK;
 }
 
 /* What of the memory is before a kernel: the style does not matter. */
-static tn_status find_port(const tn_place_table *table, uint32_t m, tn_array_split split, uint64_t group,
-                           const tn_row *given, tn_port_source *port, tn_error *error) {
-    const tn_build one_port = {.read_ports = 1};
+static tn_status find_port(const tn_place_table *table, uint32_t memory, tn_array_split split, uint64_t group,
+                           const tn_row *row, tn_port_source *port, tn_error *error) {
     const tn_place place = {TN_STYLE_BLOCK, split, group};
     tn_memory_share share;
-    tn_row row = *given;
-    row.banks = row.asked_banks = tn_split_banks(split, row.elements);
-    TN_TRY(tn_known_share(table->shares, table->device, table->word_bits, &table->map->memory[m], &row,
-                          &one_port, &place, &share, error));
+    TN_TRY(find_share(table, memory, &place, row, tn_split_banks(split, row->elements), &share, error));
     *port = share.port;
     return TN_OK;
 }
@@ -174,7 +139,7 @@ static tn_status fill_line(const tn_place_table *table, uint32_t m, const tn_row
             for (size_t g = 0; g < groups; g++) {
                 const tn_place place = {store->style[style], TN_SPLIT_RESHAPE,
                                         memory->grouped ? table->group[g] : 1};
-                TN_TRY(recall_place(table, m, &place, row, banks, taken++, error));
+                TN_TRY(find_amounts(table, m, &place, row, banks, taken++, error));
             }
     }
     return TN_OK;
@@ -374,7 +339,7 @@ static tn_status list_searched(const tn_place_table *table, uint32_t m, const tn
             const tn_place place = {(tn_memory_style)style, TN_SPLIT_RESHAPE, group};
             amounts taken;
             if (style == TN_STYLE_DISTRIBUTED && !may_be_lutram(table, m, row, group)) continue;
-            TN_TRY(recall_place(table, m, &place, row, places->banks, &taken, error));
+            TN_TRY(find_amounts(table, m, &place, row, places->banks, &taken, error));
             keep(places->place, &places->count, &taken);
         }
         if (group == most) return TN_OK;
@@ -488,14 +453,13 @@ static tn_status judge_searched(judging *state, const tn_row *rows, const tn_pla
 /* ---- the table ---- */
 
 tn_status tn_place_table_make(const tn_device *device, uint64_t word_bits, const tn_map *map,
-                              const tn_place_options *all, tn_place_memo *memo, tn_known_shares *shares,
-                              tn_arena *arena, tn_place_table **table, tn_error *error) {
+                              const tn_place_options *all, tn_known_shares *shares, tn_arena *arena,
+                              tn_place_table **table, tn_error *error) {
     tn_place_table *made;
     TN_TRY(TN_NEW(arena, 1, &made, error));
     *made = (tn_place_table){.device = device,
                              .word_bits = word_bits,
                              .map = map,
-                             .memo = memo,
                              .shares = shares,
                              .arena = arena,
                              .group = all->group};

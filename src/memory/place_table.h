@@ -55,16 +55,12 @@ typedef struct tn_place_least {
 /* The least capacity with so many LUTs; UINT64_MAX: they are too few. */
 uint64_t tn_place_least_capacity(const tn_place_least *least, uint64_t lut);
 
-/* What single memories took at places before, in whatever step: few of them differ between steps. */
-typedef struct tn_place_memo tn_place_memo;
-tn_status tn_place_memo_new(tn_arena *arena, tn_place_memo **memo, tn_error *error);
-
-/* Styles, splits and groups of `all` are those that will be asked for. Map, memo, shares and groups must outlive the table, which lives in
+/* Styles, splits and groups of `all` are those that will be asked for. Map, shares and groups must outlive the table, which lives in
  * `arena`. */
 typedef struct tn_place_table tn_place_table;
 tn_status tn_place_table_make(const tn_device *device, uint64_t word_bits, const tn_map *map,
-                              const tn_place_options *all, tn_place_memo *memo, tn_known_shares *shares,
-                              tn_arena *arena, tn_place_table **table, tn_error *error);
+                              const tn_place_options *all, tn_known_shares *shares, tn_arena *arena,
+                              tn_place_table **table, tn_error *error);
 
 /* rows[map->memories]: each follows from its elements alone. `options` are among the table's; what stands in *least lives as long
  * as the table. */

@@ -367,11 +367,10 @@ static tn_status find_table(tn_workload *workload, tn_plan *plan, const tn_build
     all.routing = NULL; /* of each set */
     all.routing_user = NULL;
     tn_laid_programs *programs = workload->laid->programs;
-    if (!programs->places) TN_TRY(tn_place_memo_new(programs->layers.arena, &programs->places, error));
     if (!programs->shares) TN_TRY(tn_known_shares_new(programs->layers.arena, &programs->shares, error));
     plan->in_table = all;
-    return tn_place_table_make(workload->device, workload->word_bits, &plan->map, &all, programs->places,
-                               programs->shares, workload->arena, &plan->place_table, error);
+    return tn_place_table_make(workload->device, workload->word_bits, &plan->map, &all, programs->shares,
+                               workload->arena, &plan->place_table, error);
 }
 
 /* The memory of the descriptors is in block RAM whatever the places. */

@@ -158,9 +158,7 @@ static void least_of_places(void **state) {
     (void)state;
     unsigned fits = 0, found_fits = 0, tight = 0;
     tn_arena kept = {0};
-    tn_place_memo *memo;
     tn_known_shares *shares;
-    assert_int_equal(tn_place_memo_new(&kept, &memo, NULL), TN_OK);
     assert_int_equal(tn_known_shares_new(&kept, &shares, NULL), TN_OK);
     for (uint64_t seed = 1; seed <= 300; seed++) {
         tn_arena own = {0};
@@ -195,8 +193,7 @@ static void least_of_places(void **state) {
         const tn_placement_budget within = {draw(&random, 900), draw(&random, 120), UINT32_MAX};
         tn_place_least least;
         tn_place_table *table;
-        assert_int_equal(tn_place_table_make(device, 32, &map, &options, memo, shares, &own, &table, NULL),
-                         TN_OK);
+        assert_int_equal(tn_place_table_make(device, 32, &map, &options, shares, &own, &table, NULL), TN_OK);
         assert_int_equal(tn_place_table_least(table, rows, &options, &within, &least, NULL), TN_OK);
         const uint64_t best = least_as_built(&map, rows, &build, &options, &within);
         if (best == UINT64_MAX)
