@@ -4,6 +4,7 @@
 #include "kernel/array_kernel.h"
 #include "kernel/vector.h"
 #include "layout/fullest_bank.h"
+#include "price/work.h"
 #include "price/workload_data.h"
 
 #include <string.h>
@@ -425,6 +426,17 @@ static tn_status lay_operation(laid_operation *timing) {
                : lay_class(timing);
 }
 
+/* Columns that are computed block by block are laid at once, and take no less than the blocks do ideally. */
+static tn_status raise_to_blocks(const laid_operation *timing, const tn_work *work) {
+    tn_laid_time *time = timing->time;
+    uint64_t ideal, issues;
+    if (timing->operation->column_block == 0 || time->cycles == 0) return TN_OK;
+    TN_TRY(
+        tn_work_cycles(timing->workload, work, &work->size, timing->build, &ideal, &issues, timing->error));
+    if (ideal > time->cycles + time->start_cycles) time->cycles = ideal - time->start_cycles;
+    return TN_OK;
+}
+
 tn_status tn_laid_cycles(tn_workload *workload, const tn_plan *plan, const tn_build *build,
                          uint32_t operation, tn_laid_time *time, tn_error *error) {
     laid_operation timing = {workload, plan, build, &workload->step->operation[operation], time, error};
@@ -434,5 +446,5 @@ tn_status tn_laid_cycles(tn_workload *workload, const tn_plan *plan, const tn_bu
     TN_TRY(lay_operation(&timing));
     time->cycles = tn_scaled_up(time->cycles, share);
     time->start_cycles = tn_scaled_up(time->start_cycles, share);
-    return TN_OK;
+    return raise_to_blocks(&timing, &workload->work[workload->work_of[operation]]);
 }

@@ -261,6 +261,37 @@ static void products_are_laid_until_enough(void **state) {
     tn_program_cache_free(cache);
 }
 
+/* A product whose columns are computed block by block takes no less laid than its blocks do ideally. */
+static void blocks_of_columns_take_their_time(void **state) {
+    (void)state;
+    static const char *const keys[] = {"phase=inference", "flat_gemm={rows: 64, block: 2}"};
+    tn_program_cache *cache;
+    tn_model *model;
+    tn_step step;
+    tn_plan *plan;
+    tn_work_price price;
+    uint32_t blocked = 0;
+    tn_build build = test_build();
+    build.layouts = TN_LAID_AS_FOUND;
+    assert_int_equal(tn_model_load("atis-2enc", keys, 2, &arena, &model, NULL), TN_OK);
+    assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
+    assert_int_equal(tn_step_build(model, cache, &arena, &step, NULL), TN_OK);
+    tn_workload *workload = test_prepare(&step, device, &arena);
+    assert_int_equal(tn_workload_plan(workload, &build, &plan, NULL), TN_OK);
+    assert_int_equal(tn_plan_lay(workload, plan, &build, NULL), TN_OK);
+    assert_int_equal(tn_price_work(workload, plan, &build, &price, NULL), TN_OK);
+    for (uint32_t i = 0; i < step.operations; i++) {
+        const tn_work *work = &workload->work[workload->work_of[i]];
+        uint64_t ideal, issues;
+        if (step.operation[i].column_block == 0) continue;
+        assert_int_equal(tn_work_cycles(workload, work, &work->size, &build, &ideal, &issues, NULL), TN_OK);
+        assert_true(workload->cycles[i] >= ideal);
+        blocked++;
+    }
+    assert_true(blocked > 0);
+    tn_program_cache_free(cache);
+}
+
 /* Cores of rank 14 take the blocks of rank 16 where words are 4 along the bonds. */
 static void ranks_cost_their_words(void **state) {
     (void)state;
@@ -367,6 +398,7 @@ int main(void) {
         cmocka_unit_test(issues_are_paid),
         cmocka_unit_test(rows_go_along_with_updates),
         cmocka_unit_test(products_are_laid_until_enough),
+        cmocka_unit_test(blocks_of_columns_take_their_time),
         cmocka_unit_test(memories_follow_layouts),
         cmocka_unit_test(ranks_cost_their_words),
         cmocka_unit_test(layout_bounds_hold),
