@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-enum { LISTS = 8192, PROBLEM_LISTS = 1024, LAST = 64 }; /* as many as layers that a sweep keeps at once */
+enum { LISTS = 8192, PROBLEM_LISTS = 1024 }; /* as many as layers that a sweep keeps at once */
+enum { PROGRAMS_KEPT = 64 };
 
 struct tn_known_problem {
     tn_layout_problem read;
@@ -41,7 +42,7 @@ tn_status tn_laid_layers_begin(tn_laid_layers *layers, tn_arena *arena, tn_error
     *layers = (tn_laid_layers){.arena = arena};
     TN_TRY(tn_layout_room_begin(&layers->room, arena, error));
     TN_TRY(TN_NEW(arena, PROBLEM_LISTS, &layers->problem, error));
-    TN_TRY(TN_NEW(arena, LAST, &layers->last, error));
+    TN_TRY(TN_NEW(arena, PROGRAMS_KEPT, &layers->last, error));
     return TN_NEW(arena, LISTS, &layers->list, error);
 }
 
@@ -55,13 +56,14 @@ static tn_status find_problem(tn_laid_layers *layers, const tn_program *program,
                         memcmp(&(*problem)->read.edges, edges, sizeof *edges) != 0))
         *problem = (*problem)->next;
     if (*problem) return TN_OK;
-    tn_known_problem *made, **first = &layers->last[tn_hash_place((uint64_t)(uintptr_t)program, LAST)];
+    tn_known_problem *made,
+        **last = &layers->last[tn_hash_place((uint64_t)(uintptr_t)program, PROGRAMS_KEPT)];
+    const bool is_like = *last && (*last)->read.program == program;
     TN_TRY(TN_NEW(layers->arena, 1, &made, error));
-    TN_TRY(tn_layout_problem_begin(program, edges,
-                                   *first && (*first)->read.program == program ? &(*first)->read : NULL,
-                                   layers->arena, &made->read, error));
+    TN_TRY(tn_layout_problem_begin(program, edges, is_like ? &(*last)->read : NULL, layers->arena,
+                                   &made->read, error));
     made->next = *list;
-    *first = *problem = *list = made;
+    *last = *problem = *list = made;
     return TN_OK;
 }
 
@@ -95,8 +97,7 @@ tn_status tn_laid_layer_search(tn_laid_layers *layers, tn_laid_layer *layer, con
     if (!layer->layouts) {
         tn_layout_problem *problem = &layer->problem->read;
         tn_layouts *found;
-        for (uint32_t i = 0; i < problem->program->steps; i++)
-            TN_TRY(tn_layout_problem_product(problem, i, layers->arena, error));
+        TN_TRY(tn_layout_problem_complete(problem, layers->arena, error));
         TN_TRY(TN_NEW(layers->arena, 1, &found, error));
         TN_TRY(tn_layouts_find(problem, layer->banking, TN_LEAST_CYCLES, layer->demand, &layers->room,
                                layers->arena, found, error));
@@ -156,17 +157,19 @@ static tn_status find_times(tn_laid_layers *layers, tn_laid_layer *layer, bool a
 
 tn_status tn_laid_layer_cycles(tn_laid_layers *layers, tn_laid_layer *layer, bool at_least, uint32_t product,
                                const tn_matmul *kernel, uint64_t *cycles, tn_error *error) {
+    tn_layout_problem *problem = &layer->problem->read;
     layer_times *times;
     TN_TRY(find_times(layers, layer, at_least, kernel, &times, error));
-    uint64_t *its = &times->cycles[product];
-    if (*its == 0 && at_least) {
-        TN_TRY(tn_layout_problem_product(&layer->problem->read, product, layers->arena, error));
-        TN_TRY(tn_open_product_cycles(&layer->problem->read, product, kernel, layer->banking, layer->demand,
-                                      its, error));
-    } else if (*its == 0) {
-        TN_TRY(tn_issue_product_cycles(kernel, &layer->layouts->product[product].issued, its, error));
+    *cycles = times->cycles[product];
+    if (*cycles > 0) return TN_OK;
+    if (at_least) {
+        TN_TRY(tn_layout_problem_product(problem, product, layers->arena, error));
+        TN_TRY(
+            tn_open_product_cycles(problem, product, kernel, layer->banking, layer->demand, cycles, error));
+    } else {
+        TN_TRY(tn_issue_product_cycles(kernel, &layer->layouts->product[product].issued, cycles, error));
     }
-    *cycles = *its;
+    times->cycles[product] = *cycles; /* what fails is asked for again */
     return TN_OK;
 }
 

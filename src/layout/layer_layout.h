@@ -21,7 +21,7 @@ typedef struct tn_laid_layers {
     size_t count;
     tn_laid_layer **list;       /* by hash */
     tn_known_problem **problem; /* by hash */
-    tn_known_problem **last;    /* by hash of the program: one of the last */
+    tn_known_problem **last;    /* by hash of the program: the last of one */
 } tn_laid_layers;
 
 tn_status tn_laid_layers_begin(tn_laid_layers *layers, tn_arena *arena, tn_error *error);

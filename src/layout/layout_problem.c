@@ -251,9 +251,14 @@ tn_status tn_layout_problem_product(tn_layout_problem *problem, uint32_t product
                                     &problem->program->step[product], arena, own, error);
 }
 
+tn_status tn_layout_problem_complete(tn_layout_problem *problem, tn_arena *arena, tn_error *error) {
+    for (uint32_t i = 0; i < problem->program->steps; i++)
+        TN_TRY(tn_layout_problem_product(problem, i, arena, error));
+    return TN_OK;
+}
+
 tn_status tn_layout_problem_read(const tn_program *program, const tn_kernel_edges *edges, tn_arena *arena,
                                  tn_layout_problem *problem, tn_error *error) {
     TN_TRY(tn_layout_problem_begin(program, edges, NULL, arena, problem, error));
-    for (uint32_t i = 0; i < program->steps; i++) TN_TRY(tn_layout_problem_product(problem, i, arena, error));
-    return TN_OK;
+    return tn_layout_problem_complete(problem, arena, error);
 }

@@ -87,9 +87,10 @@ tn_status tn_layout_problem_read(const tn_program *program, const tn_kernel_edge
 tn_status tn_layout_problem_begin(const tn_program *program, const tn_kernel_edges *edges,
                                   const tn_layout_problem *like, tn_arena *arena, tn_layout_problem *problem,
                                   tn_error *error);
-/* Reads a product that was not read yet. */
+/* Reads a product that was not read yet; all of them. */
 tn_status tn_layout_problem_product(tn_layout_problem *problem, uint32_t product, tn_arena *arena,
                                     tn_error *error);
+tn_status tn_layout_problem_complete(tn_layout_problem *problem, tn_arena *arena, tn_error *error);
 /* One product alone, with indices of other sizes than the program's; *product lives in `arena`. */
 tn_status tn_searched_product_read(const tn_program *program, const uint64_t *size,
                                    const tn_kernel_edges *edges, const tn_program_step *step, tn_arena *arena,

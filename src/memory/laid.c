@@ -177,11 +177,13 @@ static tn_status lay_layer(tn_layer_out *layout, uint32_t layer) {
     if (!program) return TN_OK;
     TN_TRY(TN_NEW(layers->arena, program->tensors, &demand, layout->error));
     for (uint32_t t = 0; t < program->tensors; t++) demand[t] = demand_of(layout, layer, t);
-    tn_laid_layer **laid_layer = &layout->laid->known[layer];
-    TN_TRY(tn_laid_layer_find(layers, program, &edges, tn_split_banking(build->split), demand, laid_layer,
+    tn_laid_layer *laid_layer;
+    TN_TRY(tn_laid_layer_find(layers, program, &edges, tn_split_banking(build->split), demand, &laid_layer,
                               layout->error));
-    if (layout->laid->closely) return TN_OK;
-    return tn_laid_layer_search(layers, *laid_layer, &layout->laid->layer[layer], layout->error);
+    if (!layout->laid->closely)
+        TN_TRY(tn_laid_layer_search(layers, laid_layer, &layout->laid->layer[layer], layout->error));
+    layout->laid->known[layer] = laid_layer;
+    return TN_OK;
 }
 
 /* The layer as it was laid, now or before. */
@@ -449,6 +451,7 @@ static tn_status lay_bound(tn_layer_out *layout, bound_rows *bound, const tn_lai
         row->of_bound = 1;
     }
     laid->key = *key;
+    laid->is_complete = true;
     return TN_OK;
 }
 
@@ -580,7 +583,6 @@ tn_status tn_laid_begin(tn_laid_map *laid_map, const tn_build *build, const tn_l
     out.row_log = rows->log;
     if (build->layouts == TN_LAID_BOUND) {
         TN_TRY(lay_bound(&out, &laid_map->bound, &key));
-        laid_map->bound.laid.is_complete = true;
         *laid = &laid_map->bound.laid;
         return TN_OK;
     }

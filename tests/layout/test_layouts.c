@@ -1,5 +1,6 @@
 /* Layouts of a layer's tensors: the ATIS layer's 18 products against figures of an independent search, and every
  * access played element by element. */
+#include "layout/layer_layout.h"
 #include "layout/layouts.h"
 
 #include "base/memory.h"
@@ -351,6 +352,30 @@ static void every_request_fails(void **state) {
     fail();
 }
 
+/* Cycles that do not fit fail each time that they are asked for, whatever was found of the product before. */
+static void failures_are_not_remembered(void **state) {
+    (void)state;
+    const tn_program program = program_of("tt:m=4x6,n=6x4,rank=5,tokens=7", TN_FLOW_OPTIMAL);
+    const tn_kernel_edges edges = {4, 4, 4, 0};
+    const tn_lane fits = {.multiply.stages = 4, .sum.stages = 7, .group = 1},
+                  long_sum = {.multiply.stages = 4, .sum.stages = UINT64_MAX / 4, .group = 1};
+    const tn_matmul kernel = {4, 4, 4, fits, false}, too_long = {4, 4, 4, long_sum, false};
+    tn_layout_demand *demand;
+    tn_laid_layers layers;
+    tn_laid_layer *layer;
+    uint64_t cycles, again;
+    assert_int_equal(tn_laid_layers_begin(&layers, &arena, NULL), TN_OK);
+    assert_int_equal(TN_NEW(&arena, program.tensors, &demand, NULL), TN_OK);
+    assert_int_equal(tn_laid_layer_find(&layers, &program, &edges, TN_BANKING_WORD, demand, &layer, NULL),
+                     TN_OK);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(tn_laid_layer_cycles(&layers, layer, true, 0, &too_long, &cycles, NULL),
+                         TN_OVERFLOW);
+    assert_int_equal(tn_laid_layer_cycles(&layers, layer, true, 0, &kernel, &cycles, NULL), TN_OK);
+    assert_int_equal(tn_laid_layer_cycles(&layers, layer, true, 0, &kernel, &again, NULL), TN_OK);
+    assert_true(cycles > 0 && cycles == again);
+}
+
 static int tear_down(void **state) {
     (void)state;
     tn_arena_free(&arena);
@@ -365,6 +390,7 @@ int main(void) {
         cmocka_unit_test(ranks_are_padded),
         cmocka_unit_test(boxes),
         cmocka_unit_test(every_request_fails),
+        cmocka_unit_test(failures_are_not_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, tear_down);
 }
