@@ -103,25 +103,6 @@ static tn_status order_products(const finder *state, tn_product_groups *groups) 
     return TN_OK;
 }
 
-static tn_status find_products(const finder *state, bool bounded, tn_product_groups *groups) {
-    const tn_workload *workload = state->workload;
-    const uint32_t operations = workload->step->operations;
-    tn_word_lists lists;
-    TN_TRY(TN_NEW(state->arena, operations, &groups->first, state->error));
-    TN_TRY(TN_NEW(state->arena, operations, &groups->size, state->error));
-    TN_TRY(tn_word_lists_begin(&lists, operations, state->arena, state->error));
-    for (uint32_t i = 0; i < operations; i++) {
-        uint64_t word[WORDS_MOST];
-        uint32_t group;
-        if (!workload->work[workload->work_of[i]].product) continue;
-        const uint32_t words = (bounded ? list_bounded_words : list_words)(state, i, word);
-        TN_TRY(tn_word_lists_number(&lists, word, words, &group, state->error));
-        if (group == groups->count) groups->first[groups->count++] = i;
-        groups->size[group]++;
-    }
-    return order_products(state, groups);
-}
-
 static tn_status find_all(const finder *state, tn_operation_groups *groups) {
     const uint32_t operations = state->workload->step->operations;
     tn_word_lists lists;
@@ -140,12 +121,32 @@ static tn_status find_all(const finder *state, tn_operation_groups *groups) {
     return TN_NEW(state->arena, groups->count, &groups->time, state->error);
 }
 
+/* Those of all groups that are products; bounded: those together that the closer bound tells none from another. */
+static tn_status find_products(const finder *state, const tn_operation_groups *all, bool bounded,
+                               tn_product_groups *products) {
+    tn_word_lists lists;
+    TN_TRY(TN_NEW(state->arena, all->count, &products->first, state->error));
+    TN_TRY(TN_NEW(state->arena, all->count, &products->size, state->error));
+    TN_TRY(tn_word_lists_begin(&lists, bounded ? all->count : 0, state->arena, state->error));
+    for (uint32_t g = 0; g < all->count; g++) {
+        uint64_t word[WORDS_MOST];
+        uint32_t product = products->count;
+        if (!state->workload->work[state->workload->work_of[all->first[g]]].product) continue;
+        if (bounded)
+            TN_TRY(tn_word_lists_number(&lists, word, list_bounded_words(state, all->first[g], word),
+                                        &product, state->error));
+        if (product == products->count) products->first[products->count++] = all->first[g];
+        products->size[product] += all->size[g];
+    }
+    return order_products(state, products);
+}
+
 tn_status tn_operation_groups_find(const tn_workload *workload, const tn_laid_arrays *arrays,
                                    const tn_laid_kinds *kinds, tn_arena *arena, tn_operation_groups *groups,
                                    tn_error *error) {
     const finder state = {workload, arrays, kinds, arena, error};
     *groups = (tn_operation_groups){0};
     TN_TRY(find_all(&state, groups));
-    TN_TRY(find_products(&state, false, &groups->products));
-    return find_products(&state, true, &groups->bounded);
+    TN_TRY(find_products(&state, groups, false, &groups->products));
+    return find_products(&state, groups, true, &groups->bounded);
 }
