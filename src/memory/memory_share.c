@@ -88,14 +88,6 @@ tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_m
     return TN_OK;
 }
 
-static double stored_bits_of(const tn_mapped *memory, uint64_t word_bits) {
-    uint64_t words = 0;
-    for (uint32_t i = 0; i < memory->extents; i++)
-        words += memory->extent[i].arrays * memory->extent[i].elements;
-    return (double)words * (double)(memory->word_bits > 0 ? memory->word_bits : word_bits) *
-           (double)memory->copies;
-}
-
 /* All that a share with laid rows follows from, what is stored apart. */
 enum { SHARE_KEYS = 9, SHARES_KEPT = 1 << 16 };
 struct tn_known_shares {
@@ -133,7 +125,7 @@ tn_status tn_known_share(tn_known_shares *known, const tn_device *device, uint64
         memcpy(known->kept[index].key, key, sizeof key);
     }
     *share = known->kept[index].share;
-    share->stored_bits = stored_bits_of(memory, word_bits);
+    share->stored_bits = tn_mapped_stored_bits(memory, word_bits);
     return TN_OK;
 }
 

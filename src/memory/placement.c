@@ -122,22 +122,28 @@ static tn_status add_memories(const tn_device *device, const shape *form, uint64
     return TN_OK;
 }
 
+double tn_mapped_stored_bits(const tn_mapped *memory, uint64_t word_bits) {
+    uint64_t words = 0;
+    for (uint32_t i = 0; i < memory->extents; i++)
+        words += memory->extent[i].arrays * memory->extent[i].elements;
+    return (double)words * (double)(memory->word_bits > 0 ? memory->word_bits : word_bits) *
+           (double)memory->copies;
+}
+
 tn_status tn_place_price(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
                          const tn_row *row, const tn_build *build, const tn_place *place, tn_placed *placed,
                          tn_error *error) {
     if (memory->word_bits > 0) word_bits = memory->word_bits;
     const shape form = shape_of(memory, row, build, place->split, word_bits);
-    uint64_t words = 0, group = place->group < memory->copies ? place->group : memory->copies;
+    uint64_t group = place->group < memory->copies ? place->group : memory->copies;
     uint64_t full = memory->copies / group, rest = memory->copies % group;
-    for (uint32_t i = 0; i < memory->extents; i++)
-        words += memory->extent[i].arrays * memory->extent[i].elements;
     *placed = (tn_placed){.place = {place->style, row ? split_of(&form) : place->split, group},
                           .accesses = form.accesses,
                           .banks = form.banks,
                           .width_bits = form.width_bits,
                           .depth = form.depth * group,
                           .memories = full + (rest > 0),
-                          .stored_bits = (double)words * (double)word_bits * (double)memory->copies};
+                          .stored_bits = tn_mapped_stored_bits(memory, word_bits)};
     tn_memory_style style = place->style;
     if (rest > 0)
         TN_TRY(add_memories(device, &form, rest, build->read_ports, &style, &placed->blocks, error));

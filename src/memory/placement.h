@@ -35,6 +35,9 @@ typedef struct tn_row {
     uint64_t elements, banks, depth, asked_banks, unpadded_depth, of_bound;
 } tn_row;
 
+/* Bits of the arrays of all copies; word_bits: of an element, unless the memory has its own. */
+double tn_mapped_stored_bits(const tn_mapped *memory, uint64_t word_bits);
+
 /* What the keys of the build say. */
 tn_place tn_place_as_built(const tn_mapped *memory, const tn_build *build);
 
