@@ -85,14 +85,18 @@ static uint64_t check_laid(tn_workload *workload, const tn_build *build) {
     return sum;
 }
 
-static const tn_step *atis_step(tn_program_cache **cache) {
+static const tn_step *step_of(const char *const *keys, size_t count, tn_program_cache **cache) {
     tn_model *model;
     tn_step *step;
-    assert_int_equal(tn_model_load("atis-2enc", NULL, 0, &arena, &model, NULL), TN_OK);
+    assert_int_equal(tn_model_load("atis-2enc", keys, count, &arena, &model, NULL), TN_OK);
     assert_int_equal(tn_program_cache_new(cache, NULL), TN_OK);
     assert_int_equal(TN_NEW(&arena, 1, &step, NULL), TN_OK);
     assert_int_equal(tn_step_build(model, *cache, &arena, step, NULL), TN_OK);
     return step;
+}
+
+static const tn_step *atis_step(tn_program_cache **cache) {
+    return step_of(NULL, 0, cache);
 }
 
 static void issues_are_paid(void **state) {
@@ -266,24 +270,20 @@ static void blocks_of_columns_take_their_time(void **state) {
     (void)state;
     static const char *const keys[] = {"phase=inference", "flat_gemm={rows: 64, block: 2}"};
     tn_program_cache *cache;
-    tn_model *model;
-    tn_step step;
+    const tn_step *step = step_of(keys, 2, &cache);
+    tn_workload *workload = test_prepare(step, device, &arena);
     tn_plan *plan;
     tn_work_price price;
     uint32_t blocked = 0;
     tn_build build = test_build();
     build.layouts = TN_LAID_AS_FOUND;
-    assert_int_equal(tn_model_load("atis-2enc", keys, 2, &arena, &model, NULL), TN_OK);
-    assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
-    assert_int_equal(tn_step_build(model, cache, &arena, &step, NULL), TN_OK);
-    tn_workload *workload = test_prepare(&step, device, &arena);
     assert_int_equal(tn_workload_plan(workload, &build, &plan, NULL), TN_OK);
     assert_int_equal(tn_plan_lay(workload, plan, &build, NULL), TN_OK);
     assert_int_equal(tn_price_work(workload, plan, &build, &price, NULL), TN_OK);
-    for (uint32_t i = 0; i < step.operations; i++) {
+    for (uint32_t i = 0; i < step->operations; i++) {
         const tn_work *work = &workload->work[workload->work_of[i]];
         uint64_t ideal, issues;
-        if (step.operation[i].column_block == 0) continue;
+        if (step->operation[i].column_block == 0) continue;
         assert_int_equal(tn_work_cycles(workload, work, &work->size, &build, &ideal, &issues, NULL), TN_OK);
         assert_true(workload->cycles[i] >= ideal);
         blocked++;
@@ -299,14 +299,10 @@ static void ranks_cost_their_words(void **state) {
     uint64_t blocks[2] = {0};
     for (int i = 0; i < 2; i++) {
         tn_program_cache *cache;
-        tn_model *model;
-        tn_step step;
-        assert_int_equal(tn_model_load("atis-2enc", &ranks[i], 1, &arena, &model, NULL), TN_OK);
-        assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
-        assert_int_equal(tn_step_build(model, cache, &arena, &step, NULL), TN_OK);
+        const tn_step *step = step_of(&ranks[i], 1, &cache);
         tn_build build = test_build();
         build.layouts = TN_LAID_AS_FOUND;
-        const tn_explanation told = test_explain(test_prepare(&step, device, &arena), &build, &arena);
+        const tn_explanation told = test_explain(test_prepare(step, device, &arena), &build, &arena);
         for (uint32_t m = 0; m < told.memories; m++) {
             const tn_memory_line *line = &told.memory[m];
             if (!strstr(line->name, ".core") || strstr(line->name, "embedding")) continue;
