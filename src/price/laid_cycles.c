@@ -238,13 +238,17 @@ static tn_status lay_attention(laid_operation *timing, const tn_attention_produc
         const char token = attention->letters[i][attention->letters[i][0] == 'h'];
         const int first = directions[i][0], second = directions[i][1];
         const bool rows_first = tn_attention_letter(attention, first) == token;
+        const int differ = group[first]->edge[0] | group[second]->edge[0] << TN_ISSUE_CUTS;
         for (int kind = 0; kind < TN_BLOCK_KINDS; kind++) {
+            const int known = kind & differ; /* of the same extents */
             uint64_t a = extent_of(size[first], edge[first], kind & 1),
                      b = extent_of(size[second], edge[second], kind >> TN_ISSUE_CUTS & 1);
             if (i == 1 && pass == TN_PASS_FORWARD) a = 1; /* row by row of the weights */
             if (i == 1 && pass == TN_PASS_SIDEWAYS) b = 1;
             if (i == 2 && pass == TN_PASS_RESTS) a = 1; /* ... of the sums */
-            phases[i][kind] = block_cycles(timing, array[i], rows_first ? a : b, rows_first ? b : a);
+            phases[i][kind] = known < kind
+                                  ? phases[i][known]
+                                  : block_cycles(timing, array[i], rows_first ? a : b, rows_first ? b : a);
         }
     }
     uint64_t cycles;

@@ -450,15 +450,41 @@ static tn_status lay_product(tn_workload *workload, const tn_plan *plan, const t
     return TN_OK;
 }
 
+/* The classes of products whatever their layouts: those of one kernel are asked for again with each of its layouts. */
+static tn_status count_products(tn_workload *workload, const tn_build *build, tn_work_price *price,
+                                tn_error *error) {
+    tn_counted_products *counted = &workload->counted;
+    tn_build key = tn_build_masked(build, &workload->of_products);
+    key.layouts = TN_LAID_BOUND;
+    if (counted->filled && memcmp(&counted->key, &key, sizeof key) == 0) {
+        memcpy(workload->cycles, counted->cycles, workload->works * sizeof *counted->cycles);
+        memcpy(price->product_cycles, counted->product_cycles, sizeof counted->product_cycles);
+        memcpy(price->words, counted->words, sizeof counted->words);
+        price->cycles_per_step = counted->cycles_per_step;
+        return TN_OK;
+    }
+    if (!counted->cycles) TN_TRY(TN_NEW(workload->arena, workload->works, &counted->cycles, error));
+    counted->filled = false;
+    TN_TRY(price_products(workload, &key, 1, price, error));
+    memcpy(counted->cycles, workload->cycles, workload->works * sizeof *counted->cycles);
+    memcpy(counted->product_cycles, price->product_cycles, sizeof counted->product_cycles);
+    memcpy(counted->words, price->words, sizeof counted->words);
+    counted->cycles_per_step = price->cycles_per_step;
+    counted->key = key;
+    counted->filled = true;
+    return TN_OK;
+}
+
 tn_status tn_price_products(tn_workload *workload, tn_plan *plan, const tn_build *build, uint64_t enough,
                             tn_work_price *price, bool *whole, tn_error *error) {
     tn_product_groups *groups =
         build->layouts == TN_LAID_CLOSELY ? &plan->groups.bounded : &plan->groups.products;
-    tn_build least = *build;
     *price = (tn_work_price){0};
     *whole = true;
-    if (tn_build_searches_layouts(build)) least.layouts = TN_LAID_BOUND;
-    TN_TRY(price_products(workload, &least, 1, price, error));
+    if (build->layouts != TN_LAID_IDEALLY)
+        TN_TRY(count_products(workload, build, price, error));
+    else
+        TN_TRY(price_products(workload, build, 1, price, error));
     for (uint32_t i = 0; tn_build_searches_layouts(build) && i < groups->count && *whole; i++) {
         *whole = price->cycles_per_step < enough;
         if (*whole) TN_TRY(lay_product(workload, plan, build, groups, i, price, error));

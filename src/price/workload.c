@@ -286,7 +286,8 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
                           .device = device,
                           .arena = arena,
                           .within = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX},
-                          .bounded = tn_build_mask_bounded()};
+                          .bounded = tn_build_mask_bounded(),
+                          .of_products = tn_build_mask_of(TN_BEARS_PRODUCTS)};
     made->built[TN_FUSION_NONE] = made;
     made->word_bits = 8 * step->element_bytes;
     made->obstacle = tn_step_obstacle(step);

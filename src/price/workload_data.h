@@ -79,6 +79,15 @@ typedef struct tn_kept_pass {
     uint64_t key[TN_PASS_KEYS], cycles; /* the first 0: none yet */
 } tn_kept_pass;
 
+/* What products take whatever their layouts, under the keys that bear on them, as it was counted last. */
+typedef struct tn_counted_products {
+    bool filled;
+    tn_build key;
+    uint64_t *cycles;                                              /* [works], as in the workload, */
+    uint64_t product_cycles[TN_ARITHMETICS_MOST], cycles_per_step; /* and as in a price of work */
+    double words[TN_STORES];
+} tn_counted_products;
+
 struct tn_workload {
     const tn_step *step;
     const tn_device *device;
@@ -100,7 +109,8 @@ struct tn_workload {
     uint64_t descriptor_bram18;     /* of the memory of the step's descriptors */
     tn_resources program;           /* of generated hardware, whose descriptors are logic */
     tn_resources within;            /* bounds of sets are of designs that take no more (price/bound.h) */
-    tn_build_mask bounded;          /* keys that prices with bounds have one choice of */
+    tn_build_mask bounded;          /* keys that prices with bounds have one choice of, */
+    tn_build_mask of_products;      /* and that bear on products whatever their layouts */
     tn_write_back_need write_back;  /* that products of fused operations ask for, */
     uint32_t writing_back;          /* and bit i: some are of the i-th arithmetic */
     struct tn_workload *built[TN_FUSIONS]; /* of the step with so much fused; NULL: not asked for yet */
@@ -112,6 +122,7 @@ struct tn_workload {
     struct tn_laid_class *laid_class;  /* price/laid_cycles.h: [works]; NULL: none yet */
     /* Scratch of the last price_work: by work, or by operation where the plan has off-chip arrays. */
     uint64_t *cycles, *piece_cycles, *issues;
+    tn_counted_products counted;
     tn_task_time *time;         /* [operations] */
     tn_kept_route *route;       /* [TN_ROUTES_KEPT] */
     tn_kept_lanes *lanes;       /* [TN_LANES_KEPT] */

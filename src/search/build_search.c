@@ -119,6 +119,17 @@ static uint64_t refused_cycles(const run *state, const tn_build_node *node) {
     return UINT64_MAX;
 }
 
+/* What bounds a set bounds those that are cut out of it, too: the node's bound is the closer one of each objective. */
+static void raise_bound(const run *state, tn_build_node *node, const tn_evaluation *evaluation) {
+    const bool is_first = node->cycles == 0;
+    tn_point own;
+    tn_space_point(state->search->space, evaluation, id_of(state, node->inner), &own);
+    for (size_t k = 0; k < state->search->space->objectives && !is_first; k++)
+        own.value[k] = fmax(own.value[k], node->bound.value[k]);
+    node->bound = own;
+    if (evaluation->price.cycles_per_step > node->cycles) node->cycles = evaluation->price.cycles_per_step;
+}
+
 /* Whether the bound leaves some design of the set a chance; *has: there is one. A cause of refusal is counted. */
 static tn_status has_chance_until(const run *state, tn_build_node *node, tn_closeness closeness,
                                   uint64_t enough_cycles, bool counts, bool *has, bool *chance) {
@@ -132,8 +143,7 @@ static tn_status has_chance_until(const run *state, tn_build_node *node, tn_clos
     if (!*chance && counts) state->found->count[cause] += designs_of(node);
     if (!*chance && counts && cause == TN_CAUSE_UNDEFINED) return count_undefined(state, node);
     if (!*chance) return TN_OK;
-    tn_space_point(state->search->space, &evaluation, id_of(state, node->inner), &node->bound);
-    node->cycles = evaluation.price.cycles_per_step;
+    raise_bound(state, node, &evaluation);
     *chance = !is_refused(state, &node->bound);
     if (!*chance && counts) state->found->count[TN_CAUSE_NONE] += designs_of(node);
     return TN_OK;
