@@ -70,15 +70,16 @@ static tn_status pick(const tn_reach *reaching, size_t *list, size_t most, size_
     return TN_OK;
 }
 
-/* Until every bound has a design as near as asked, or little comes nearer any more; `last`: or the time or the designs that
- * there are for it are over. */
-static tn_status approach(tn_reach *reaching, bool last, tn_error *error) {
+/* Until every bound has a design as near as asked, or little comes nearer any more and it has taken as long as finding the bounds
+ * did, of which finer ones take longer still. `last`: until next to nothing comes nearer, or the time that is given is over. */
+static tn_status approach(tn_reach *reaching, bool last, double bounds_seconds, tn_error *error) {
     enum { PICKED = 48, STALE_MOST = 3 };
     const bool timed = reaching->state->options->seconds > 0;
+    const double until = !timed ? 0 : last ? INFINITY : tn_clock_seconds() + bounds_seconds;
     size_t list[PICKED], count;
     double before = excess(reaching);
-    for (int stale = 0;
-         (stale < STALE_MOST || (last && timed)) && before > 0 && !tn_reach_is_over(reaching);) {
+    for (int stale = 0; (stale < STALE_MOST || (timed && tn_clock_seconds() < until)) && before > 0 &&
+                        !tn_reach_is_over(reaching);) {
         TN_TRY(pick(reaching, list, PICKED, &count, error));
         for (size_t i = 0; i < count; i++) TN_TRY(tn_reach_add_candidates(reaching, list[i], error));
         if (reaching->next.count == 0 && ++stale > 2 * STALE_MOST) break;
@@ -108,8 +109,26 @@ static bool list_wanted(const tn_reach *reaching, double epsilon, bool *wants) {
     return any;
 }
 
+/* By how much the designs behind bounds are beyond these at most, what the boxes lose apart; 1: nothing was found near some. */
+static double widest_gap(const tn_reach *reaching) {
+    double gap = 1;
+    for (size_t i = 0; i < reaching->bounds.count; i++) {
+        const double slack = reaching->state->task[reaching->bounds.left[i]].front.slack;
+        if (reaching->nearest[i] == UINT32_MAX) return 1;
+        gap = fmax(gap, exp(reaching->distance[i]) / slack);
+    }
+    return gap;
+}
+
+/* Whether boxes of that width lose so little that finer ones are not worth their time: beside what is asked, or what the designs
+ * are beyond their bounds anyway. */
+static bool is_fine(const tn_reach *reaching, double width) {
+    return width < 0.15 * (reaching->asked - 1) || width < 0.3 * (widest_gap(reaching) - 1);
+}
+
 static tn_status seek(tn_reach *reaching, tn_error *error) {
     static const double steps[] = {0.3, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001};
+    enum { FINER = 2 }; /* how many times as long the bounds of the next step take at least */
     tn_decomposing *state = reaching->state;
     const bool timed = state->options->seconds > 0;
     bool *wants;
@@ -119,15 +138,21 @@ static tn_status seek(tn_reach *reaching, tn_error *error) {
     TN_TRY(tn_reach_add_uniform(reaching, DESIGNS_MOST / 4, error));
     TN_TRY(tn_reach_price(reaching, error));
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        const bool last =
-            i + 1 == sizeof steps / sizeof *steps || (!timed && steps[i] < 0.15 * (reaching->asked - 1));
+        const double begun = tn_clock_seconds();
         /* What finer bounds of others no longer cover is to be as fine. */
         do {
             TN_TRY(tn_reach_find_fronts(reaching, wants, steps[i], error));
             TN_TRY(tn_reach_gather_bounds(reaching, error));
         } while (list_wanted(reaching, steps[i], wants) && !tn_reach_is_over(reaching));
-        TN_TRY(approach(reaching, last, error));
-        if (!list_wanted(reaching, 0, wants) || tn_reach_is_over(reaching) || last) break;
+        const double took = tn_clock_seconds() - begun;
+        TN_TRY(approach(reaching, false, took, error));
+        if (!list_wanted(reaching, 0, wants) || tn_reach_is_over(reaching)) break;
+        const bool last =
+            i + 1 == sizeof steps / sizeof *steps ||
+            (timed ? tn_clock_seconds() + FINER * took > state->front.deadline : is_fine(reaching, steps[i]));
+        if (!last) continue;
+        TN_TRY(approach(reaching, true, took, error));
+        break;
     }
     /* What was not priced may fit. */
     const bool is_cut = tn_interrupted() || tn_clock_seconds() > state->front.deadline;
