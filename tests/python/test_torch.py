@@ -1,6 +1,5 @@
-"""Tensor-train layers in PyTorch: the dense product's values and gradients, the predicted work, and its time."""
+"""Tensor-train layers in PyTorch: the dense product's values and gradients, and the predicted work."""
 
-import time
 import unittest
 
 try:
@@ -105,13 +104,12 @@ class Layers(unittest.TestCase):
             with self.assertRaises(tenfold.InputError):
                 wrong()
 
-    def test_no_slower_than_pytorchs_own_order(self):
-        """einsum of the same network as PyTorch takes it, left to right, its terms in the best order for that: the cores
-        of the inputs first, from the last."""
+    def test_einsum_in_pytorchs_own_order(self):
+        """PyTorch goes from left to right: the cores of the inputs first, from the last. How long each takes
+        bench/time_torch.py says."""
         for m, n, rank, tokens in self.CASES[:2]:
             layer = tenfold.torch.TTLinear(m, n, rank, tokens=tokens)
             x = torch.randn(tokens, layer.in_features, requires_grad=True)
-            gradient = torch.randn(tokens, layer.out_features)
             left, output = layer.subscripts.split("->")
             first, *terms = left.split(",")
             turned = ",".join([first, *reversed(terms)]) + "->" + output
@@ -121,16 +119,8 @@ class Layers(unittest.TestCase):
                 return y.reshape(tokens, -1) + layer.bias
 
             parameters = [*layer.cores, layer.bias]
+            gradient = torch.randn(tokens, layer.out_features)
             self.assertLess(differences(step(layer, x, parameters, gradient), step(einsum, x, parameters, gradient)), 1e-5)
-            spent = {layer: [], einsum: []}
-            for _ in range(20):
-                for function in spent:
-                    start = time.perf_counter()
-                    step(function, x, parameters, gradient)
-                    spent[function].append(time.perf_counter() - start)
-            ours, theirs = (1e3 * min(times) for times in spent.values())
-            print(f"{ours:.3f} ms a step, PyTorch's einsum {theirs:.3f} ms", end="; ")
-            self.assertLess(ours, theirs)
 
 
 if __name__ == "__main__":
