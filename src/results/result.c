@@ -1,197 +1,27 @@
 #include "results/result.h"
 
 #include "base/checked.h"
-#include "base/digest.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "front/knee.h"
 #include "price/obstacle.h"
-#include "results/identity.h"
 #include "results/possible.h"
 #include "results/recommendation.h"
 #include "results/result_inputs.h"
 #include "results/shortage.h"
 #include "results/sweep_db.h"
-#include "results/sweep_plan.h"
 #include "search/evaluator.h"
 #include "text/csv.h"
 #include "text/json.h"
 #include "text/number.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static const size_t input_limit_bytes = (size_t)256 << 20;
-
-enum { STEM_TEXT = 32, NAME_TEXT = 40 };
-
-/* "model", "model-2", ..: of the value at that place. */
-static void stem_of(const char *kind, size_t place, char stem[STEM_TEXT]) {
-    if (place == 0)
-        snprintf(stem, STEM_TEXT, "%s", kind);
-    else
-        snprintf(stem, STEM_TEXT, "%s-%zu", kind, place + 1);
-}
-
-static const tn_yaml *model_root(const tn_space *space, size_t place) {
-    return tn_model_root(tn_space_variant(space, place, 0)->model);
-}
-
-static const tn_yaml *device_root(const tn_space *space, size_t place) {
-    return tn_device_root(tn_space_variant(space, 0, place)->device);
-}
-
-/* ---- writing */
-
-/* Writes FOLDER/NAME and frees the contents. */
-static tn_status result_file_write(const char *folder, const char *name, tn_buffer *contents,
-                                   tn_error *error) {
-    tn_buffer path = {0};
-    tn_buffer_format(&path, "%s/%s", folder, name);
-    tn_status status = path.status == TN_OK ? TN_OK : tn_fail(error, path.status, "no memory for a path");
-    if (status == TN_OK) status = tn_file_write_buffer(path.data, contents, error);
-    tn_buffer_free(&path);
-    tn_buffer_free(contents);
-    return status;
-}
-
-static tn_status write_tree(const char *folder, const char *kind, size_t place, const tn_yaml *root,
-                            tn_error *error) {
-    char stem[STEM_TEXT], name[NAME_TEXT];
-    tn_buffer out = {0};
-    tn_yaml_write(root, &out);
-    stem_of(kind, place, stem);
-    snprintf(name, sizeof name, "%s.yaml", stem);
-    return result_file_write(folder, name, &out, error);
-}
-
-static tn_status write_table(const char *folder, const char *name, const char *text, size_t length,
-                             tn_error *error) {
-    tn_buffer out = {0};
-    tn_buffer_bytes(&out, text, length);
-    return result_file_write(folder, name, &out, error);
-}
-
-static tn_status result_inputs_write(const char *folder, const tn_space *space, tn_error *error) {
-    const tn_error_table *errors = &space->error_table;
-    const tn_accuracy_table *accuracies = &space->accuracy_table;
-    TN_TRY(write_tree(folder, "space", 0, space->root, error));
-    for (size_t i = 0; i < space->models; i++)
-        TN_TRY(write_tree(folder, "model", i, model_root(space, i), error));
-    for (size_t i = 0; i < space->devices; i++)
-        TN_TRY(write_tree(folder, "device", i, device_root(space, i), error));
-    if (errors->count) TN_TRY(write_table(folder, "error_table.csv", errors->text, errors->length, error));
-    if (!accuracies->rows) return TN_OK;
-    return write_table(folder, "accuracy_table.csv", accuracies->text, accuracies->length, error);
-}
-
-static tn_status put_hash(const char *kind, size_t place, const tn_yaml *root, tn_json *json,
-                          tn_error *error) {
-    char stem[STEM_TEXT], digest[TN_DIGEST_TEXT];
-    stem_of(kind, place, stem);
-    TN_TRY(tn_tree_digest(root, digest, error));
-    tn_json_put_text(json, stem, digest);
-    return TN_OK;
-}
-
-static void put_table_hash(const char *stem, const char *text, size_t length, tn_json *json) {
-    char digest[TN_DIGEST_TEXT];
-    tn_digest(text, length, digest);
-    tn_json_put_text(json, stem, digest);
-}
-
-/* Puts the object `sha256`: a hash by the stem of each file. */
-static tn_status result_inputs_hashes(const tn_space *space, tn_json *json, tn_error *error) {
-    const tn_error_table *errors = &space->error_table;
-    const tn_accuracy_table *accuracies = &space->accuracy_table;
-    tn_json_key(json, "sha256");
-    tn_json_object(json);
-    TN_TRY(put_hash("space", 0, space->root, json, error));
-    for (size_t i = 0; i < space->models; i++)
-        TN_TRY(put_hash("model", i, model_root(space, i), json, error));
-    for (size_t i = 0; i < space->devices; i++)
-        TN_TRY(put_hash("device", i, device_root(space, i), json, error));
-    if (errors->count) put_table_hash("error_table", errors->text, errors->length, json);
-    if (accuracies->rows) put_table_hash("accuracy_table", accuracies->text, accuracies->length, json);
-    tn_json_end(json);
-    return TN_OK;
-}
-
-/* ---- reading */
-
-typedef struct {
-    const json_t *hashes; /* the object sha256 */
-    const char *folder;
-    tn_arena *arena;
-} reading;
-
-/* *path of the file STEM.EXTENSION, which must have the recorded hash; NULL: none is recorded. */
-static tn_status find_input(const reading *source, const char *stem, const char *extension, const char **path,
-                            tn_error *error) {
-    const char *recorded = json_string_value(json_object_get(source->hashes, stem));
-    char *data, digest[TN_DIGEST_TEXT];
-    size_t length;
-    *path = NULL;
-    if (!recorded) return TN_OK;
-    TN_TRY(tn_arena_format(source->arena, path, error, "%s/%s.%s", source->folder, stem, extension));
-    TN_TRY(tn_file_read(*path, input_limit_bytes, &data, &length, error));
-    tn_digest(data, length, digest);
-    tn_free(data);
-    if (strcmp(digest, recorded) == 0) return TN_OK;
-    return tn_fail_at(
-        error, TN_INPUT, (tn_position){.file = *path},
-        "is not the one that was swept (its SHA-256 differs from that in sweep.json); sweep into "
-        "another folder to see what a change does");
-}
-
-static tn_status find_tree(const reading *source, const char *stem, const char **path, tn_error *error) {
-    TN_TRY(find_input(source, stem, "yaml", path, error));
-    if (*path) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, (tn_position){.file = source->folder},
-                      "its sweep.json has no hash of %s.yaml; it is no record of a sweep", stem);
-}
-
-/* All files of models, or of devices, that have a hash. */
-static tn_status find_all(const reading *source, const char *kind, const char *const **paths, size_t *count,
-                          tn_error *error) {
-    const char **path, *next;
-    TN_TRY(TN_NEW(source->arena, TN_VARIANTS_MOST, &path, error));
-    TN_TRY(find_tree(source, kind, &path[0], error));
-    for (*count = 1; *count < TN_VARIANTS_MOST; ++*count) {
-        char stem[STEM_TEXT];
-        stem_of(kind, *count, stem);
-        TN_TRY(find_input(source, stem, "yaml", &next, error));
-        if (!next) break;
-        path[*count] = next;
-    }
-    *paths = path;
-    return TN_OK;
-}
-
-tn_status tn_result_inputs_load(const json_t *record, const char *folder, tn_arena *arena, tn_space *space,
-                                tn_error *error) {
-    const reading source = {json_object_get(record, "sha256"), folder, arena};
-    const char *path;
-    tn_space_inputs own = {0};
-    TN_TRY(find_tree(&source, "space", &path, error));
-    TN_TRY(find_all(&source, "model", &own.model, &own.models, error));
-    TN_TRY(find_all(&source, "device", &own.device, &own.devices, error));
-    TN_TRY(find_input(&source, "error_table", "csv", &own.error_table, error));
-    TN_TRY(find_input(&source, "accuracy_table", "csv", &own.accuracy_table, error));
-    TN_TRY(tn_space_load(path, NULL, 0, &own, arena, space, error));
-    bool errors = space->error_table.count && !own.error_table;
-    if (errors || (space->accuracy_table.rows && !own.accuracy_table))
-        return tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
-                          "has no copy of the %s that its space names",
-                          errors ? "error table" : "accuracy table");
-    return TN_OK;
-}
 
 enum { REASON_TEXT = 160 };
 
@@ -207,8 +37,7 @@ typedef struct {
     size_t count;
 } rows;
 
-/* ---- rows
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 /* The designs of a front, evaluated again for what their points do not say. */
 typedef struct {
@@ -358,10 +187,10 @@ static tn_status write_rows(const char *folder, const char *name, const tn_space
                             const rows *buffer, tn_error *error) {
     tn_buffer out = {0};
     put_rows(space, reason, buffer, &out);
-    return result_file_write(folder, name, &out, error);
+    return tn_result_file_write(folder, name, &out, error);
 }
 
-/* ---- a list of possible designs that an earlier run of the same sweep left */
+/* ---- a list of possible designs that an earlier run of the same sweep left ---- */
 
 static tn_status remove_possible(const char *folder, tn_arena *arena, tn_error *error) {
     const char *old;
@@ -378,7 +207,7 @@ static tn_status is_front(const char *folder, const tn_buffer *text, tn_arena *a
     size_t length;
     *is = false;
     TN_TRY(tn_arena_format(arena, &path, error, "%s/front.csv", folder));
-    const tn_status status = tn_file_read(path, input_limit_bytes, &data, &length, error);
+    const tn_status status = tn_file_read(path, TN_RESULT_FILE_BYTES_MOST, &data, &length, error);
     if (status == TN_MEMORY || status == TN_IO) return status;
     if (status != TN_OK) return TN_OK; /* there is none */
     *is = text->status == TN_OK && length == text->length && memcmp(data, text->data, length) == 0;
@@ -394,7 +223,7 @@ static tn_status write_front(const char *folder, const tn_space *space, const tn
     put_rows(space, NULL, front, &out);
     tn_status status = options->resume ? is_front(folder, &out, arena, keeps, error) : TN_OK;
     if (status == TN_OK && !*keeps) status = remove_possible(folder, arena, error);
-    if (status == TN_OK) return result_file_write(folder, "front.csv", &out, error);
+    if (status == TN_OK) return tn_result_file_write(folder, "front.csv", &out, error);
     tn_buffer_free(&out);
     return status;
 }
@@ -451,8 +280,7 @@ static tn_status write_possible(const char *folder, const tn_space *space, const
     return write_rows(folder, "possible.csv", space, "front_probability", &all, error);
 }
 
-/* ---- inputs and provenance
- * ------------------------------------------------------------------------------------ */
+/* ---- the summary, and its provenance ---- */
 
 static void put_undefined(const tn_summary *summary, tn_json *json) {
     tn_json_key(json, "undefined");
@@ -564,7 +392,7 @@ static tn_status put_provenance(const tn_space *space, const tn_sweep_options *o
     put_counts(summary, json);
     tn_json_put_text(json, "model", models);
     tn_json_put_text(json, "device", devices);
-    TN_TRY(result_inputs_hashes(space, json, error));
+    TN_TRY(tn_result_inputs_hashes(space, json, error));
     tn_json_key(json, "objectives");
     tn_json_array(json);
     for (size_t i = 0; i < space->objectives; i++) {
@@ -595,7 +423,7 @@ static tn_status write_provenance(const char *folder, const tn_space *space, con
     tn_json_begin(&json, &out);
     tn_status status = put_provenance(space, options, summary, &names, &json, error);
     tn_arena_free(&names);
-    if (status == TN_OK) return result_file_write(folder, "sweep.json", &out, error);
+    if (status == TN_OK) return tn_result_file_write(folder, "sweep.json", &out, error);
     tn_buffer_free(&out);
     return status;
 }
@@ -665,7 +493,7 @@ static tn_status summarise(const tn_space *space, const tn_sweep_options *option
     return tn_hypervolume_of(front, space->hypervolume_samples, &summary->hypervolume, error);
 }
 
-/* ---- writing */
+/* ---- all files ---- */
 
 static tn_status store_front(tn_sweep_db *store, const rows *front, tn_error *error) {
     uint64_t *id = NULL;
@@ -692,7 +520,7 @@ tn_status tn_result_write(tn_sweep_db *store, const char *folder, const tn_space
     tn_status status = front_rows(store, space, options, outcome, &front, &point, error);
     if (status == TN_OK) status = summarise(space, options, outcome, summary, error);
     if (status == TN_OK) status = recommended_rows(space, &front, point, &recommended, &summary->knee, error);
-    if (status == TN_OK) status = result_inputs_write(folder, space, error);
+    if (status == TN_OK) status = tn_result_inputs_write(folder, space, error);
     if (status == TN_OK) status = write_rows(folder, "recommended.csv", space, "reason", &recommended, error);
     if (status == TN_OK) status = store_front(store, &front, error);
     if (status == TN_OK) status = write_front(folder, space, options, &front, &arena, &keeps, error);

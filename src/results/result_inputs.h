@@ -14,6 +14,16 @@
 
 #include <jansson.h>
 
+/* Of a file of a folder, which anybody may have made. */
+enum { TN_RESULT_FILE_BYTES_MOST = 256 << 20 };
+
+/* Writes FOLDER/NAME and frees the contents, also where that fails. */
+tn_status tn_result_file_write(const char *folder, const char *name, tn_buffer *contents, tn_error *error);
+
+/* Writes the inputs; and puts the object `sha256` of sweep.json, a hash by the stem of each file. */
+tn_status tn_result_inputs_write(const char *folder, const tn_space *space, tn_error *error);
+tn_status tn_result_inputs_hashes(const tn_space *space, tn_json *json, tn_error *error);
+
 /* Loads its sweep.json, an object; free it with json_decref. Its path lives in `arena`. */
 tn_status tn_result_record_load(const char *folder, tn_arena *arena, const char **path, json_t **record,
                                 tn_error *error);

@@ -1,5 +1,4 @@
 /* Reading a folder of results, which anybody may have made. */
-#include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "price/obstacle.h"
@@ -7,33 +6,9 @@
 #include "results/result_inputs.h"
 #include "text/csv.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
-
-static const size_t provenance_limit_bytes = (size_t)16 << 20;
-
-/* ---- provenance */
-
-tn_status tn_result_record_load(const char *folder, tn_arena *arena, const char **path, json_t **json,
-                                tn_error *error) {
-    char *text;
-    size_t length;
-    json_error_t problem;
-    TN_TRY(tn_arena_format(arena, path, error, "%s/sweep.json", folder));
-    TN_TRY(tn_file_read(*path, provenance_limit_bytes, &text, &length, error));
-    *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
-    tn_free(text);
-    if (*json && json_is_object(*json)) return TN_OK;
-    bool none = !*json && json_error_code(&problem) == json_error_out_of_memory;
-    if (none) return tn_fail(error, TN_MEMORY, "no memory to read %s", *path);
-    const tn_position position = {*path, *json ? 1 : (unsigned)problem.line,
-                                  *json ? 1 : (unsigned)problem.column};
-    json_decref(*json);
-    return tn_fail_at(error, TN_INPUT, position, "is no record of a sweep: %s",
-                      *json ? "not an object" : problem.text);
-}
 
 static tn_status read_completion(const json_t *json, const char *path, tn_result *result, tn_error *error) {
     const char *complete = json_string_value(json_object_get(json, "complete"));
