@@ -1,9 +1,9 @@
 #include "results/possible.h"
 
 #include "base/interrupt.h"
+#include "base/threads.h"
 #include "results/possible_study.h"
 
-#include <omp.h>
 #include <stdlib.h>
 
 const double tn_possible_least = 0.05;
@@ -66,7 +66,7 @@ tn_status tn_possible_designs(const tn_space *space, const tn_point *front, cons
     TN_TRY(TN_NEW(arena, 1, &study, error));
     *study = (tn_possible_study){.space = space,
                                  .accuracy = tn_accuracy_objective(space),
-                                 .threads = threads ? (int)threads : omp_get_max_threads(),
+                                 .threads = tn_thread_count(threads),
                                  .point = front,
                                  .evaluation = evaluation,
                                  .members = front_count,

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "front/knee.h"
 #include "price/obstacle.h"
 #include "results/possible.h"
@@ -17,7 +18,6 @@
 #include "text/number.h"
 
 #include <inttypes.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +88,7 @@ static void price_some(pricing *pricer) {
 }
 
 static tn_status price_all(pricing *pricer, const tn_sweep_options *options, tn_error *error) {
-    int threads = options->threads ? (int)options->threads : omp_get_max_threads();
+    int threads = tn_thread_count(options->threads);
 #pragma omp parallel num_threads(threads)
     {
         /* An interrupted search of flows ends with what it has: another design than the one that was found. */

@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "search/chunk_search.h"
 
-#include <omp.h>
 #include <string.h>
 
 static const double commit_seconds = 0.5;
@@ -149,7 +149,7 @@ static tn_status run_all(run *all, tn_error *error) {
     count_work(all);
     double started = tn_clock_seconds();
     all->commit_at = started + commit_seconds;
-    int threads = all->options->threads ? (int)all->options->threads : omp_get_max_threads();
+    int threads = tn_thread_count(all->options->threads);
 #pragma omp parallel num_threads(threads)
     work_through(all);
     tn_status status = all->torn ? TN_OK : tn_sweep_db_commit(all->store, error);

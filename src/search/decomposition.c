@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "front/archive.h"
 #include "price/obstacle.h"
 #include "search/certificate.h"
@@ -12,7 +13,6 @@
 #include "search/quantity_cost.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 enum { TABLE_BYTES_MOST_LOG2 = 32 };
@@ -155,7 +155,7 @@ static void skip_builds(tn_decomposing *state) {
 /* ---- fronts of builds ---- */
 
 static tn_status find_fronts(tn_decomposing *state, tn_error *error) {
-    int threads = state->options->threads ? (int)state->options->threads : omp_get_max_threads();
+    int threads = tn_thread_count(state->options->threads);
     size_t done = 0, all = 0;
     bool failed = false;
     for (size_t i = 0; i < state->tasks; i++) all += !state->task[i].skipped;
@@ -359,7 +359,7 @@ static void evaluate_some(tn_decomposing *state, size_t *next, tn_status *status
 }
 
 static tn_status evaluate_chosen(tn_decomposing *state, tn_error *error) {
-    int threads = state->options->threads ? (int)state->options->threads : omp_get_max_threads();
+    int threads = tn_thread_count(state->options->threads);
     size_t next = 0;
     tn_status status = TN_OK;
     tn_progress_begin(state->options->progress, "designs priced");

@@ -4,11 +4,11 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/threads.h"
 #include "front/archive.h"
 #include "front/knee.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,7 +166,7 @@ static void evaluate_some(evolution *population, tn_status *status, tn_error *er
 }
 
 static tn_status evaluate_children(evolution *population, tn_error *error) {
-    int threads = population->options->threads ? (int)population->options->threads : omp_get_max_threads();
+    int threads = tn_thread_count(population->options->threads);
     tn_status status = TN_OK;
 #pragma omp parallel num_threads(threads)
     evaluate_some(population, &status, error);

@@ -2,11 +2,11 @@
 
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "model/layer_weight.h"
 #include "price/workload_data.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 /* What all threads share. */
@@ -575,7 +575,7 @@ tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, cons
     if (status == TN_OK) status = first_step(&all, &thread, arena, error);
     worker_end(&thread);
     if (status != TN_OK || table->refused || table->empty) return status;
-    int count = work->threads ? (int)work->threads : omp_get_max_threads();
+    int count = tn_thread_count(work->threads);
     table->stage = tables_made;
     tn_progress_begin(work->progress, "steps tabled");
 #pragma omp parallel num_threads(count)

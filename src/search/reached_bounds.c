@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "base/threads.h"
 
 #include <math.h>
-#include <omp.h>
 
 static tn_status add_bounds(const tn_reach *reaching, uint32_t index, tn_sums *bounds, tn_error *error) {
     const tn_build_task *job = &reaching->state->task[index];
@@ -69,7 +69,7 @@ tn_status tn_reach_gather_bounds(tn_reach *reaching, tn_error *error) {
 
 tn_status tn_reach_find_fronts(tn_reach *reaching, const bool *wants, double epsilon, tn_error *error) {
     tn_decomposing *state = reaching->state;
-    int threads = state->options->threads ? (int)state->options->threads : omp_get_max_threads();
+    int threads = tn_thread_count(state->options->threads);
     size_t done = 0, all = 0;
     tn_front_options options = state->front;
     options.epsilon = epsilon;

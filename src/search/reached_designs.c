@@ -4,9 +4,9 @@
 #include "base/digest.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "base/threads.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 /* ---- designs ---- */
@@ -119,7 +119,8 @@ void tn_reach_cover(tn_reach *reaching, size_t first_member) {
     const size_t objectives = reaching->objectives;
     double sign[TN_OBJECTIVES_MOST];
     for (size_t k = 0; k < objectives; k++) sign[k] = reaching->space->objective[k]->maximise ? -1 : 1;
-#pragma omp parallel for schedule(static, 256)
+    const int threads = tn_thread_count(reaching->state->options->threads);
+#pragma omp parallel for schedule(static, 256) num_threads(threads)
     for (size_t i = 0; i < reaching->bounds.count; i++) {
         const double *bound = reaching->bound_log + i * objectives;
         double least = reaching->distance[i];
@@ -139,8 +140,7 @@ tn_status tn_reach_price(tn_reach *reaching, tn_error *error) {
     tn_design_batch *next = &reaching->next;
     size_t at = 0, first_member = reaching->members, room = next->room;
     tn_status status = TN_OK;
-    int threads =
-        reaching->state->options->threads ? (int)reaching->state->options->threads : omp_get_max_threads();
+    int threads = tn_thread_count(reaching->state->options->threads);
     if (next->count == 0) return TN_OK;
     TN_TRY(TN_GROW(&next->evaluation, &room, next->count, error));
     TN_TRY(TN_GROW(&next->cause, &next->room, next->count, error));
