@@ -309,9 +309,9 @@ static void print_certificate(const tn_summary *summary) {
     if (strcmp(summary->method, tn_method_names[TN_EVOLVE]) == 0)
         tn_say("sampled by NSGA-II: the front of the designs that were evaluated; nothing is known of the "
                "others\n");
-    if (summary->exact && summary->front == 0) return; /* that none fits is said below */
     if (summary->exact) {
-        tn_say("exact: no design of the space is better than all of the front\n");
+        if (summary->front > 0) /* else that none fits is said below */
+            tn_say("exact: no design of the space is better than all of the front\n");
         return;
     }
     if (!summary->certified) return;

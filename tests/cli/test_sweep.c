@@ -212,6 +212,7 @@ static void of_what_was_seen_nothing_fits(void **state) {
              "1000]' "
              "> $FOLDER/said");
     shell(0, "grep -q '^no design fits; the nearest' $FOLDER/said && rm -rf $FOLDER/unfit");
+    shell(1, "grep -q '^exact:' $FOLDER/said");
 }
 
 static void nothing_fits_is_exit_1(void **state) {
