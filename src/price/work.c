@@ -450,28 +450,41 @@ static tn_status lay_product(tn_workload *workload, const tn_plan *plan, const t
     return TN_OK;
 }
 
+/* What products take whatever their layouts, under the keys that bear on them. */
+typedef struct tn_counted_products {
+    bool filled;
+    tn_build key;
+    uint64_t *cycles; /* [works], as in the workload */
+    tn_work_price price;
+} counted_products;
+
+static tn_status begin_counted(tn_workload *workload, tn_error *error) {
+    if (workload->counted) return TN_OK;
+    counted_products *made;
+    TN_TRY(TN_NEW(workload->arena, 1, &made, error));
+    TN_TRY(TN_NEW(workload->arena, workload->works, &made->cycles, error));
+    workload->counted = made;
+    return TN_OK;
+}
+
 /* The classes of products whatever their layouts: those of one kernel are asked for again with each of its layouts. */
 static tn_status count_products(tn_workload *workload, const tn_build *build, tn_work_price *price,
                                 tn_error *error) {
-    tn_counted_products *counted = &workload->counted;
+    const size_t bytes = workload->works * sizeof *workload->cycles;
     tn_build key = tn_build_masked(build, &workload->of_products);
     key.layouts = TN_LAID_BOUND;
-    if (counted->filled && memcmp(&counted->key, &key, sizeof key) == 0) {
-        memcpy(workload->cycles, counted->cycles, workload->works * sizeof *counted->cycles);
-        memcpy(price->product_cycles, counted->product_cycles, sizeof counted->product_cycles);
-        memcpy(price->words, counted->words, sizeof counted->words);
-        price->cycles_per_step = counted->cycles_per_step;
-        return TN_OK;
+    TN_TRY(begin_counted(workload, error));
+    counted_products *counted = workload->counted;
+    if (!counted->filled || memcmp(&counted->key, &key, sizeof key) != 0) {
+        counted->filled = false;
+        counted->price = (tn_work_price){0};
+        TN_TRY(price_products(workload, &key, 1, &counted->price, error));
+        memcpy(counted->cycles, workload->cycles, bytes);
+        counted->key = key;
+        counted->filled = true;
     }
-    if (!counted->cycles) TN_TRY(TN_NEW(workload->arena, workload->works, &counted->cycles, error));
-    counted->filled = false;
-    TN_TRY(price_products(workload, &key, 1, price, error));
-    memcpy(counted->cycles, workload->cycles, workload->works * sizeof *counted->cycles);
-    memcpy(counted->product_cycles, price->product_cycles, sizeof counted->product_cycles);
-    memcpy(counted->words, price->words, sizeof counted->words);
-    counted->cycles_per_step = price->cycles_per_step;
-    counted->key = key;
-    counted->filled = true;
+    memcpy(workload->cycles, counted->cycles, bytes);
+    *price = counted->price;
     return TN_OK;
 }
 

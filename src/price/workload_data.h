@@ -79,15 +79,6 @@ typedef struct tn_kept_pass {
     uint64_t key[TN_PASS_KEYS], cycles; /* the first 0: none yet */
 } tn_kept_pass;
 
-/* What products take whatever their layouts, under the keys that bear on them, as it was counted last. */
-typedef struct tn_counted_products {
-    bool filled;
-    tn_build key;
-    uint64_t *cycles;                                              /* [works], as in the workload, */
-    uint64_t product_cycles[TN_ARITHMETICS_MOST], cycles_per_step; /* and as in a price of work */
-    double words[TN_STORES];
-} tn_counted_products;
-
 struct tn_workload {
     const tn_step *step;
     const tn_device *device;
@@ -122,7 +113,8 @@ struct tn_workload {
     struct tn_laid_class *laid_class;  /* price/laid_cycles.h: [works]; NULL: none yet */
     /* Scratch of the last price_work: by work, or by operation where the plan has off-chip arrays. */
     uint64_t *cycles, *piece_cycles, *issues;
-    tn_counted_products counted;
+    struct tn_counted_products
+        *counted;               /* price/work.c: of the kernel that was asked for last; NULL: none yet */
     tn_task_time *time;         /* [operations] */
     tn_kept_route *route;       /* [TN_ROUTES_KEPT] */
     tn_kept_lanes *lanes;       /* [TN_LANES_KEPT] */

@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RECORD_BYTES_MOST = 16 << 20 };
-
+enum { RECORD_BYTES_MOST = 16 << 20 }; /* of sweep.json */
 enum { STEM_TEXT = 32, NAME_TEXT = 40 };
 
 /* "model", "model-2", ..: of the value at that place. */

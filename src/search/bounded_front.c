@@ -70,22 +70,19 @@ static tn_status pick(const tn_reach *reaching, size_t *list, size_t most, size_
     return TN_OK;
 }
 
-/* Until every bound has a design as near as asked, or little comes nearer any more and it has taken as long as finding the bounds
- * did, of which finer ones take longer still. `last`: until next to nothing comes nearer, or the time that is given is over. */
-static tn_status approach(tn_reach *reaching, bool last, double bounds_seconds, tn_error *error) {
+/* Until every bound has a design as near as asked; or, but not before `until`, rounds no longer take that share off what is beyond. */
+static tn_status approach(tn_reach *reaching, double least_gain, double until, tn_error *error) {
     enum { PICKED = 48, STALE_MOST = 3 };
-    const bool timed = reaching->state->options->seconds > 0;
-    const double until = !timed ? 0 : last ? INFINITY : tn_clock_seconds() + bounds_seconds;
     size_t list[PICKED], count;
     double before = excess(reaching);
-    for (int stale = 0; (stale < STALE_MOST || (timed && tn_clock_seconds() < until)) && before > 0 &&
-                        !tn_reach_is_over(reaching);) {
+    for (int stale = 0;
+         (stale < STALE_MOST || tn_clock_seconds() < until) && before > 0 && !tn_reach_is_over(reaching);) {
         TN_TRY(pick(reaching, list, PICKED, &count, error));
         for (size_t i = 0; i < count; i++) TN_TRY(tn_reach_add_candidates(reaching, list[i], error));
         if (reaching->next.count == 0 && ++stale > 2 * STALE_MOST) break;
         TN_TRY(tn_reach_price(reaching, error));
         double now = excess(reaching);
-        stale = now < before * (1 - (last ? 1e-3 : 1e-2)) ? 0 : stale + 1;
+        stale = now < before * (1 - least_gain) ? 0 : stale + 1;
         before = now;
     }
     return TN_OK;
@@ -128,6 +125,7 @@ static bool is_fine(const tn_reach *reaching, double width) {
 
 static tn_status seek(tn_reach *reaching, tn_error *error) {
     static const double steps[] = {0.3, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001};
+    static const double little = 1e-2, next_to_nothing = 1e-3; /* that a round gains */
     enum { FINER = 2 }; /* how many times as long the bounds of the next step take at least */
     tn_decomposing *state = reaching->state;
     const bool timed = state->options->seconds > 0;
@@ -145,13 +143,14 @@ static tn_status seek(tn_reach *reaching, tn_error *error) {
             TN_TRY(tn_reach_gather_bounds(reaching, error));
         } while (list_wanted(reaching, steps[i], wants) && !tn_reach_is_over(reaching));
         const double took = tn_clock_seconds() - begun;
-        TN_TRY(approach(reaching, false, took, error));
+        /* Finer bounds take longer still, so with a time as long is spent on designs. */
+        TN_TRY(approach(reaching, little, timed ? tn_clock_seconds() + took : 0, error));
         if (!list_wanted(reaching, 0, wants) || tn_reach_is_over(reaching)) break;
         const bool last =
             i + 1 == sizeof steps / sizeof *steps ||
             (timed ? tn_clock_seconds() + FINER * took > state->front.deadline : is_fine(reaching, steps[i]));
         if (!last) continue;
-        TN_TRY(approach(reaching, true, took, error));
+        TN_TRY(approach(reaching, next_to_nothing, timed ? state->front.deadline : 0, error));
         break;
     }
     /* What was not priced may fit. */

@@ -14,7 +14,7 @@ struct tn_build_node {
     uint64_t
         times; /* designs that each stands for, itself one of them: they differ in keys that nothing reads */
     tn_point bound;
-    uint64_t cycles; /* of it */
+    uint64_t cycles; /* of it; 0: there is none yet */
 };
 
 /* ---- the order of keys ---- */
