@@ -385,15 +385,6 @@ static tn_status sum_depths(tn_layer_out *layout) {
     return TN_OK;
 }
 
-/* As deep as the elements need. */
-static void unpadded_depth(const tn_layer_out *layout, uint32_t m) {
-    const tn_mapped *memory = &layout->map->memory[m];
-    tn_row *row = &layout->laid->memory[m];
-    row->depth = 0;
-    for (uint32_t i = 0; i < memory->extents; i++)
-        row->depth += memory->extent[i].arrays * tn_ceil_div(memory->extent[i].elements, row->elements);
-}
-
 /* Rows of all memories, empty, and those of arrays. */
 static tn_status begin_laid(tn_layer_out *layout) {
     tn_laid *laid = layout->laid;
@@ -410,8 +401,7 @@ static tn_status fill_memories(tn_layer_out *layout) {
         tn_row *row = &layout->laid->memory[m];
         row->banks = tn_greatest(row->banks, banks_of(layout->build->split, layout->row_log[m]));
         row->asked_banks = banks_of(layout->build->split, layout->row_log[m]);
-        unpadded_depth(layout, m);
-        row->unpadded_depth = row->depth;
+        row->unpadded_depth = row->depth = tn_mapped_rows(&layout->map->memory[m], row->elements);
         if (!layout->map->memory[m].staging) row->depth = 0;
     }
     follow_parameters(layout);

@@ -536,6 +536,13 @@ uint64_t tn_mapped_row(const tn_mapped *memory, const tn_build *build) {
     return widest(memory, build, true);
 }
 
+uint64_t tn_mapped_rows(const tn_mapped *memory, uint64_t elements) {
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < memory->extents; i++)
+        rows += memory->extent[i].arrays * tn_ceil_div(memory->extent[i].elements, elements);
+    return rows;
+}
+
 uint32_t tn_widest_row_log(const tn_build *build) {
     uint64_t most = 1;
     uint32_t log = 0;

@@ -133,6 +133,9 @@ uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build);
 /* The same with each edge of a block rounded up to a power of two: elements of a row. */
 uint64_t tn_mapped_row(const tn_mapped *memory, const tn_build *build);
 
+/* Rows of so many elements that the arrays of one copy take, one behind the other, with nothing padded. */
+uint64_t tn_mapped_rows(const tn_mapped *memory, uint64_t elements);
+
 /* The logarithm of the widest row that any memory has under the build. */
 uint32_t tn_widest_row_log(const tn_build *build);
 

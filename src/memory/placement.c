@@ -80,13 +80,6 @@ typedef struct {
     bool of_bound;
 } shape;
 
-static uint64_t rows_of(const tn_mapped *memory, uint64_t accesses) {
-    uint64_t depth = 0;
-    for (uint32_t i = 0; i < memory->extents; i++)
-        depth += memory->extent[i].arrays * tn_ceil_div(memory->extent[i].elements, accesses);
-    return depth;
-}
-
 static shape shape_of(const tn_mapped *memory, const tn_row *row, const tn_build *build, tn_array_split split,
                       uint64_t word_bits) {
     shape form = {0};
@@ -94,7 +87,7 @@ static shape shape_of(const tn_mapped *memory, const tn_row *row, const tn_build
     form.banks = row && split != TN_SPLIT_PARTITION ? row->banks : tn_split_banks(split, form.accesses);
     form.word_bits = word_bits;
     form.width_bits = word_bits * (form.accesses / form.banks);
-    form.depth = row ? row->depth : rows_of(memory, form.accesses);
+    form.depth = row ? row->depth : tn_mapped_rows(memory, form.accesses);
     form.asked_bits =
         row && split != TN_SPLIT_PARTITION ? word_bits * (form.accesses / row->asked_banks) : form.width_bits;
     form.unpadded_depth = row ? row->unpadded_depth : form.depth;

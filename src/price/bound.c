@@ -1,11 +1,13 @@
 #include "price/bound.h"
 
 #include "base/checked.h"
+#include "memory/place_floor.h"
 #include "price/price_parts.h"
 #include "price/recall.h"
 #include "price/workload_data.h"
 
 #include <math.h>
+#include <stddef.h>
 
 /* Blocks that are chosen by cost (geometry yosys) may be fewer of a deeper memory; of operations that overlap in pieces, or
  * while they wait for external memory or are refreshed, nothing is proved. */
@@ -260,4 +262,69 @@ tn_status tn_price_bound(tn_workload *workload, const tn_build *build, tn_price 
 tn_status tn_price_close_bound(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
                                tn_error *error) {
     return price_bound(workload, build, TN_BY_WORDS, price, exact, error);
+}
+
+/* ---- memories whatever the kernels ---- */
+
+static bool is_free(const tn_build_set *set, size_t offset, uint32_t *axis) {
+    *axis = 0;
+    while (*axis < set->axes && !(set->axis[*axis].key->offset == offset && set->free >> *axis & 1)) ++*axis;
+    return *axis < set->axes;
+}
+
+static bool has_floor(const tn_workload *workload, const tn_build_set *set) {
+    uint32_t axis;
+    return workload->device->memory.geometry == TN_GEOMETRY_HLS && set->build.off_chip_over_bytes == 0 &&
+           set->build.layouts == TN_LAID_AS_FOUND &&
+           !is_free(set, offsetof(tn_build, off_chip_over_bytes), &axis) &&
+           !is_free(set, offsetof(tn_build, layouts), &axis);
+}
+
+/* Of what is kept in part a pool's map tells the whole size. */
+static bool keeps_parts(const tn_step *step) {
+    for (uint32_t i = 0; i < step->arrays; i++)
+        if (step->array[i].stored > 0) return true;
+    return false;
+}
+
+/* Of builds that run the same step on the same map. */
+static tn_status find_lack(tn_workload *workload, const tn_build_set *set, const tn_resources *within,
+                           tn_resource *lacks, tn_error *error) {
+    static const tn_resource resource_of[] = {[TN_STYLE_AUTO] = TN_RESOURCES,
+                                              [TN_STYLE_BLOCK] = TN_BRAM18,
+                                              [TN_STYLE_ULTRA] = TN_URAM,
+                                              [TN_STYLE_DISTRIBUTED] = TN_LUT};
+    tn_build greatest = tn_build_set_greatest(set);
+    uint32_t axis;
+    const bool groups = is_free(set, offsetof(tn_build, group), &axis);
+    tn_memory_style lacking = TN_STYLE_AUTO;
+    tn_arena scratch = {0};
+    tn_plan *plan;
+    greatest.array = TN_ARRAY_LANES; /* whose rows are no shorter than a systolic array's */
+    TN_TRY(tn_workload_built(workload, &set->build, &workload, error));
+    if (keeps_parts(workload->step)) return TN_OK;
+    TN_TRY(tn_workload_plan(workload, &set->build, &plan, error));
+    const tn_placement_budget budget = {
+        within->bram18 - tn_least(workload->descriptor_bram18, within->bram18), within->uram, within->lut};
+    const tn_status status = tn_place_floor_find(
+        workload->device, workload->word_bits, &plan->map, tn_widest_row_log(&greatest),
+        groups ? set->axis[axis].count : 1, groups ? set->axis[axis].value : &set->build.group, &budget,
+        &scratch, &lacking, error);
+    tn_arena_free(&scratch);
+    *lacks = resource_of[lacking];
+    return status;
+}
+
+tn_status tn_price_set_lack(tn_workload *workload, const tn_build_set *set, const tn_resources *within,
+                            tn_resource *lacks, tn_error *error) {
+    const uint32_t axis = free_axis(set, TN_LEVEL_STEP, TN_LEVEL_STEP);
+    *lacks = TN_RESOURCES;
+    if (!has_floor(workload, set)) return TN_OK;
+    if (axis == set->axes) return find_lack(workload, set, within, lacks, error);
+    for (size_t v = 0; v < set->axis[axis].count; v++) {
+        const tn_build_set fixed = tn_build_set_fixed(set, axis, v);
+        TN_TRY(tn_price_set_lack(workload, &fixed, within, lacks, error));
+        if (*lacks == TN_RESOURCES) return TN_OK;
+    }
+    return TN_OK;
 }

@@ -13,14 +13,23 @@ tn_build_level tn_build_key_level(const tn_field *key) {
                                                                                : TN_LEVEL_RUN;
 }
 
-tn_build tn_build_set_least(const tn_build_set *set) {
-    tn_build least = set->build;
+static tn_build extreme(const tn_build_set *set, bool greatest) {
+    tn_build found = set->build;
     for (uint32_t i = 0; i < set->axes; i++) {
         const tn_build_axis *axis = &set->axis[i];
         uint64_t value = axis->value[0];
         if (!(set->free >> i & 1) || axis->key->type != TN_FIELD_COUNT) continue;
-        for (size_t v = 1; v < axis->count; v++) value = tn_least(value, axis->value[v]);
-        tn_build_set_value(&least, axis->key, value);
+        for (size_t v = 1; v < axis->count; v++)
+            value = greatest ? tn_greatest(value, axis->value[v]) : tn_least(value, axis->value[v]);
+        tn_build_set_value(&found, axis->key, value);
     }
-    return least;
+    return found;
+}
+
+tn_build tn_build_set_least(const tn_build_set *set) {
+    return extreme(set, false);
+}
+
+tn_build tn_build_set_greatest(const tn_build_set *set) {
+    return extreme(set, true);
 }

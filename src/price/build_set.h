@@ -32,6 +32,8 @@ static inline tn_build_set tn_build_set_fixed(const tn_build_set *set, uint32_t 
 
 /* The build of the set in which counts that are free have their least values: what routing and write-backs are counted for. */
 tn_build tn_build_set_least(const tn_build_set *set);
+/* The same with their greatest values. */
+tn_build tn_build_set_greatest(const tn_build_set *set);
 
 /* Of the axes whose keys bear on some of that, the bits. */
 static inline uint32_t tn_build_set_axes(const tn_build_set *set, unsigned bearings) {

@@ -345,11 +345,25 @@ static tn_build_node root_of(const run *state, const tn_chunk *chunk) {
     return root;
 }
 
+/* As long as no design is known to fit, whether any can: so a space of which none does is refused step by step, not set by set. */
+static tn_status find_lack(const run *state, const tn_build_node *root, tn_resource *lacks) {
+    *lacks = TN_RESOURCES;
+    if (state->found->front.count > 0 || state->search->known->count > 0) return TN_OK;
+    const tn_evaluator *evaluator = state->search->evaluator;
+    return tn_price_set_lack(evaluator->workload, &root->set, &evaluator->space->budget, lacks, state->error);
+}
+
 tn_status tn_build_search_run(tn_build_search *search, const tn_chunk *chunk, uint64_t outer,
                               tn_outcome *found, tn_error *error) {
     run state = {search, outer, found, error};
     tn_build_node root = root_of(&state, chunk);
     judgement judged;
+    tn_resource lacks;
+    TN_TRY(find_lack(&state, &root, &lacks));
+    if (lacks != TN_RESOURCES) {
+        found->count[TN_CAUSE_RESOURCE + lacks] += designs_of(&root);
+        return TN_OK;
+    }
     search->nodes = 0;
     TN_TRY(judge_set(&state, &root, &judged));
     if (judged == REFUSED) return TN_OK;

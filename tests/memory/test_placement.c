@@ -1,4 +1,5 @@
 /* The placement search against trying every combination, on maps small enough for that. */
+#include "memory/place_floor.h"
 #include "memory/place_table.h"
 #include "memory/placement.h"
 #include "support/steps.h"
@@ -229,6 +230,84 @@ static void least_of_places(void **state) {
     tn_arena_free(&kept);
 }
 
+enum { FLOOR_MEMORIES = 3, FLOOR_PLACES = 1024, FLOOR_WIDEST_LOG = 4 };
+static const uint64_t floor_groups[] = {3, 5};
+
+/* A build's rows, padded or not, in one bank or several, any style
+ * and a grouping of the build's or of a search's. */
+static unsigned list_built(const tn_mapped *memory, uint64_t *random, cost *costs) {
+    const uint64_t groups[] = {1, 2, 4, floor_groups[0], floor_groups[1], memory->copies};
+    const tn_build build = {.read_ports = 1};
+    unsigned count = 0;
+    for (unsigned i = 0; i < 6 * (TN_STYLE_SHALLOW + 1) * (FLOOR_WIDEST_LOG + 1); i++) {
+        const uint64_t group = groups[i % 6], elements = UINT64_C(1) << i / 6 / (TN_STYLE_SHALLOW + 1);
+        const uint64_t least = tn_mapped_rows(memory, elements), banks = draw(random, 2) ? elements : 1;
+        const tn_row row = {elements, banks, least + draw(random, 2), banks, least, 0};
+        const tn_place place = {(tn_memory_style)(i / 6 % (TN_STYLE_SHALLOW + 1)), TN_SPLIT_RESHAPE, group};
+        tn_placed placed;
+        if (group > memory->copies || (group > 1 && !memory->grouped)) continue;
+        assert_int_equal(tn_place_price(device, 32, memory, &row, &build, &place, &placed, NULL), TN_OK);
+        costs[count++] = (cost){0, (double)(placed.blocks.bram18 + 2 * placed.blocks.bram36),
+                                (double)placed.blocks.uram, (double)placed.blocks.lutram};
+    }
+    return count;
+}
+
+static bool fits_built(const tn_map *map, uint64_t *random, const tn_placement_budget *within) {
+    static cost costs[FLOOR_MEMORIES][FLOOR_PLACES];
+    unsigned count[FLOOR_MEMORIES] = {1, 1, 1};
+    memset(costs, 0, sizeof costs);
+    for (uint32_t i = 0; i < map->memories; i++) count[i] = list_built(&map->memory[i], random, costs[i]);
+    for (unsigned i = 0; i < count[0]; i++)
+        for (unsigned j = 0; j < count[1]; j++)
+            for (unsigned k = 0; k < count[2]; k++) {
+                const cost *a = &costs[0][i], *b = &costs[1][j], *c = &costs[2][k];
+                if (a->bram + b->bram + c->bram <= (double)within->bram18 &&
+                    a->uram + b->uram + c->uram <= (double)within->uram &&
+                    a->lut + b->lut + c->lut <= (double)within->lut)
+                    return true;
+            }
+    return false;
+}
+
+/* What fits as some build has it is never said to lack room, and most of what fits nowhere is. */
+static void no_room_at_all(void **state) {
+    (void)state;
+    unsigned fits = 0, lacking = 0;
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        tn_arena own = {0};
+        uint64_t random = seed;
+        const tn_use use = {TN_SIDE_LEFT, {1, 1}};
+        tn_mapped memory[FLOOR_MEMORIES] = {{0}};
+        tn_extent extent[FLOOR_MEMORIES];
+        const tn_map map = {.memories = 1 + (uint32_t)draw(&random, FLOOR_MEMORIES), .memory = memory};
+        for (uint32_t i = 0; i < map.memories; i++) {
+            const bool grouped = draw(&random, 2);
+            extent[i] = (tn_extent){1 + draw(&random, draw(&random, 2) ? 600 : 20000), 1 + draw(&random, 2)};
+            memory[i] = (tn_mapped){.grouped = grouped,
+                                    .copies = 1 + draw(&random, 8),
+                                    .word_bits = draw(&random, 3) ? 0 : 10,
+                                    .uses = 1,
+                                    .use = &use,
+                                    .extents = 1,
+                                    .extent = &extent[i]};
+        }
+        const tn_placement_budget within = {draw(&random, 80), draw(&random, 2) * draw(&random, 12),
+                                            draw(&random, 3000)};
+        tn_memory_style lacks;
+        assert_int_equal(tn_place_floor_find(device, 32, &map, FLOOR_WIDEST_LOG, 2, floor_groups, &within,
+                                             &own, &lacks, NULL),
+                         TN_OK);
+        const bool fit = fits_built(&map, &random, &within);
+        if (fit) assert_int_equal(lacks, TN_STYLE_AUTO);
+        fits += fit;
+        lacking += lacks != TN_STYLE_AUTO;
+        tn_arena_free(&own);
+    }
+    printf("%u of 400 fit in some way, %u are known to lack room\n", fits, lacking);
+    assert_true(fits > 100 && lacking > 100 && fits + lacking > 360);
+}
+
 /* A search that is cut short says so and keeps a true bound. */
 static void cut_short(void **state) {
     (void)state;
@@ -297,10 +376,11 @@ static int end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(against_every_combination),
-                                       cmocka_unit_test(least_of_places), cmocka_unit_test(cut_short),
-                                       cmocka_unit_test(as_built)};
+                                       cmocka_unit_test(least_of_places), cmocka_unit_test(no_room_at_all),
+                                       cmocka_unit_test(cut_short), cmocka_unit_test(as_built)};
     const struct CMUnitTest generated[] = {cmocka_unit_test(against_every_combination),
-                                           cmocka_unit_test(least_of_places)};
+                                           cmocka_unit_test(least_of_places),
+                                           cmocka_unit_test(no_room_at_all)};
     const int failed = cmocka_run_group_tests(tests, begin, end);
     return failed + cmocka_run_group_tests(generated, begin_generated, end);
 }

@@ -4,7 +4,7 @@
  *   decompositions, and what their certificates promise;
  *   the same space with its choices and their values in another order;
  *   one evaluator that prices all designs in a drawn order, and every bound of every design;
- *   bounds of drawn sets of builds, against each design that they were drawn around.
+ *   bounds of drawn sets of builds, and what their memories lack, against each design that they were drawn around.
  *
  * TENFOLD_SPACES=N draws N spaces instead (scripts/torture), TENFOLD_SEED=S the first of them, as a difference is told
  * with its seed. TENFOLD_SPACES=1 TENFOLD_SEED=S repeats one. */
@@ -43,7 +43,7 @@ typedef struct {
 
 static struct {
     uint64_t spaces, designs, with_feasible, feasible, misfit, front, compared, bounds, bounded, sets,
-        decomposed, exact_decomposed, backwards, differing, refused;
+        lacking, decomposed, exact_decomposed, backwards, differing, refused;
 } sum;
 
 /* ---- what differs ---- */
@@ -497,6 +497,37 @@ static void compare_set(trial *this_trial, uint64_t id, tn_evaluator *evaluator,
     }
 }
 
+/* Whether all its memories are blocks. */
+static bool is_in_blocks(const tn_build *build) {
+    return build->placement == TN_PLACE_AS_BUILT && build->core_memory != TN_STYLE_AUTO &&
+           build->core_memory < TN_STYLE_DISTRIBUTED && build->activation_memory != TN_STYLE_AUTO &&
+           build->activation_memory < TN_STYLE_DISTRIBUTED;
+}
+
+/* There is room for the design's memories in what it takes, whatever else is open; in half of its blocks there may be none. */
+static void compare_lack(trial *this_trial, uint64_t id, tn_evaluator *evaluator, uint64_t *state) {
+    const tn_resources *used = &this_trial->truth.design[id].evaluation.price.used;
+    const bool takes_lut = !is_in_blocks(tn_evaluator_build(evaluator));
+    for (unsigned part = 1; part <= 2; part++) {
+        tn_build_axis axis[TN_BUILD_AXES_MOST];
+        const tn_build_set set =
+            draw_set(this_trial, tn_evaluator_build(evaluator), TN_LEVEL_RUN, axis, state);
+        tn_resource lacks;
+        tn_error error = {0};
+        const tn_resources within = {.lut = part == 1 && takes_lut ? used->lut : 0,
+                                     .bram18 = used->bram18 / part,
+                                     .uram = used->uram / part};
+        if (tn_price_set_lack(tn_evaluator_workload(evaluator), &set, &within, &lacks, &error) != TN_OK)
+            differs(this_trial, "what a set around design %llu lacks is not known: %s",
+                    (unsigned long long)id, error.message);
+        else if (part == 1 && lacks != TN_RESOURCES)
+            differs(this_trial, "the set %x of design %llu lacks %s, and the design does not", set.free,
+                    (unsigned long long)id, tn_resource_names[lacks]);
+        else
+            sum.lacking += lacks != TN_RESOURCES;
+    }
+}
+
 /* What the bound rejects the price must reject. */
 static void compare_rejection(trial *this_trial, uint64_t id, uint32_t cause, bool exact,
                               const char *called) {
@@ -530,6 +561,7 @@ static void try_one(trial *this_trial, tn_evaluator *evaluator, tn_evaluator *bo
             uint64_t state = this_trial->drawn.seed ^ id << 32;
             const tn_closeness closeness = (tn_closeness)(tn_splitmix_next(&state) % (TN_BY_WORK + 1));
             compare_set(this_trial, id, evaluator, closeness, &state);
+            compare_lack(this_trial, id, evaluator, &state);
         }
         if (tn_evaluate_close_bound(bounded, outer, inner, &found, &cause, &exact, &error) != TN_OK)
             differs(this_trial, "design %llu has no close bound: %s", (unsigned long long)id, error.message);
@@ -618,21 +650,23 @@ static void nothing_refutes_fronts(void **state) {
              seed = first ? strtoull(first, NULL, 10) : 1;
     (void)state;
     for (uint64_t i = 0; i < spaces; i++) try_seed(seed + i);
-    printf("EXACT sum: %llu spaces, %llu designs, %llu spaces with feasible designs, %llu feasible, %llu of "
-           "fronts, %llu compared, %llu bounds, %llu of them no prices, %llu sets, %llu decomposed, "
-           "%llu exactly, "
-           "%llu backwards, %llu refused, %llu differ\n",
-           (unsigned long long)sum.spaces, (unsigned long long)sum.designs,
-           (unsigned long long)sum.with_feasible, (unsigned long long)sum.feasible,
-           (unsigned long long)sum.front, (unsigned long long)sum.compared, (unsigned long long)sum.bounds,
-           (unsigned long long)sum.bounded, (unsigned long long)sum.sets, (unsigned long long)sum.decomposed,
-           (unsigned long long)sum.exact_decomposed, (unsigned long long)sum.backwards,
-           (unsigned long long)sum.refused, (unsigned long long)sum.differing);
+    printf(
+        "EXACT sum: %llu spaces, %llu designs, %llu spaces with feasible designs, %llu feasible, %llu of "
+        "fronts, %llu compared, %llu bounds, %llu of them no prices, %llu sets, %llu lack half their blocks, "
+        "%llu decomposed, %llu exactly, "
+        "%llu backwards, %llu refused, %llu differ\n",
+        (unsigned long long)sum.spaces, (unsigned long long)sum.designs,
+        (unsigned long long)sum.with_feasible, (unsigned long long)sum.feasible,
+        (unsigned long long)sum.front, (unsigned long long)sum.compared, (unsigned long long)sum.bounds,
+        (unsigned long long)sum.bounded, (unsigned long long)sum.sets, (unsigned long long)sum.lacking,
+        (unsigned long long)sum.decomposed, (unsigned long long)sum.exact_decomposed,
+        (unsigned long long)sum.backwards, (unsigned long long)sum.refused,
+        (unsigned long long)sum.differing);
     fflush(stdout);
     /* A machine that compares nothing refutes nothing. */
     assert_true(spaces < SPACES || 4 * sum.with_feasible >= 3 * sum.spaces);
-    assert_true(spaces < SPACES ||
-                (sum.decomposed > 0 && sum.bounded > 0 && sum.sets > 0 && sum.backwards > 0));
+    assert_true(spaces < SPACES || (sum.decomposed > 0 && sum.bounded > 0 && sum.sets > 0 &&
+                                    sum.lacking > 0 && sum.backwards > 0));
     assert_int_equal(sum.differing, 0);
 }
 

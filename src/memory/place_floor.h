@@ -1,0 +1,23 @@
+/* Whether the memories of a map can fit at all, whatever a build makes of them: in rows of any length up to its widest, any split,
+ * style and grouping. What is found to lack room fits under no build; of all else nothing is said.
+ *
+ * Theorem. Copies that share a memory take no fewer blocks of a style than the fewest over all lengths of rows, in one bank, with
+ * nothing padded (price/bound.h: blocks grow with banks and depth). A grouping makes memories of g copies and one of the rest, each
+ * in some style. Whatever the prices p >= 0 of a block of RAM, an UltraRAM and a LUT, what fits costs at most p . budget; and no less
+ * than the sum over memories of the cheapest grouping, each part in its cheapest style. Where that sum is more, nothing fits. Good
+ * prices are found by raising those of what is short. */
+#ifndef TN_MEMORY_PLACE_FLOOR_H
+#define TN_MEMORY_PLACE_FLOOR_H
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "memory/placement.h"
+
+/* widest_log: the logarithm of the widest row of any build. group[groups]: how many cores builds let share a memory, besides what a
+ * search tries. *lacks: block, ultra or distributed, whichever is short of room the most; auto: nothing is found to be. Geometry hls. */
+tn_status tn_place_floor_find(const tn_device *device, uint64_t word_bits, const tn_map *map,
+                              uint32_t widest_log, size_t groups, const uint64_t *group,
+                              const tn_placement_budget *within, tn_arena *scratch, tn_memory_style *lacks,
+                              tn_error *error);
+
+#endif
