@@ -290,13 +290,19 @@ static tn_status open_node(const run *state, tn_build_node *node) {
 /* What is known of a set that has come about. */
 typedef enum { REFUSED, LEFT, WITHOUT_BOUND } judgement;
 
-/* Of sets whose edges of kernels are open next to nothing can be said. Where only banks are left above lanes and places, their
- * products in whichever banks are best are looked at before each. */
+/* No design is known to fit. */
+static bool none_fits(const run *state) {
+    return state->found->front.count == 0 && state->search->known->count == 0;
+}
+
+/* Of sets whose edges of kernels are open little can be said: they are looked at as long as nothing fits, since all of them may be
+ * refused. Where only banks are left above lanes and places, their products in whichever banks are best are looked at before each. */
 static tn_status judge_set(const run *state, tn_build_node *node, judgement *judged) {
     const tn_build_search *search = state->search;
     const uint32_t next = next_axis(search, &node->set);
     bool has = true, by_products, chance = true;
-    if (next == search->axes || tn_build_key_level(search->axis[next].key) > TN_LEVEL_KERNEL)
+    if (next == search->axes || tn_build_key_level(search->axis[next].key) > TN_LEVEL_KERNEL ||
+        none_fits(state))
         TN_TRY(has_chance(state, node, TN_BY_PARALLELISM, true, &has, &chance));
     if (has && chance && next < search->axes && tn_build_key_level(search->axis[next].key) == TN_LEVEL_BANK)
         TN_TRY(has_chance(state, node, TN_BY_PRODUCTS, true, &by_products, &chance));
@@ -345,10 +351,10 @@ static tn_build_node root_of(const run *state, const tn_chunk *chunk) {
     return root;
 }
 
-/* As long as no design is known to fit, whether any can: so a space of which none does is refused step by step, not set by set. */
+/* As long as nothing fits, whether the memories of the step can: else it is refused whole, not set by set. */
 static tn_status find_lack(const run *state, const tn_build_node *root, tn_resource *lacks) {
     *lacks = TN_RESOURCES;
-    if (state->found->front.count > 0 || state->search->known->count > 0) return TN_OK;
+    if (!none_fits(state)) return TN_OK;
     const tn_evaluator *evaluator = state->search->evaluator;
     return tn_price_set_lack(evaluator->workload, &root->set, &evaluator->space->budget, lacks, state->error);
 }
