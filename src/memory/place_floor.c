@@ -1,6 +1,8 @@
 #include "memory/place_floor.h"
 
 #include "base/checked.h"
+#include "layout/fullest_bank.h"
+#include "layout/layout_demand.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,6 +19,7 @@ typedef struct {
 typedef struct {
     const tn_device *device;
     uint64_t word_bits;
+    const tn_build *least;
     uint32_t widest_log;
     double budget[KINDS];
     tn_error *error;
@@ -41,7 +44,7 @@ static tn_status find_least(const finder *state, const tn_mapped *memory, uint64
     uint64_t depth = UINT64_MAX;
     shared.copies = copies;
     for (int k = 0; k < KINDS; k++) least[k] = INFINITY;
-    for (uint32_t log = 0; log <= state->widest_log; log++) {
+    for (uint32_t log = tn_log_above(tn_mapped_row(memory, state->least)); log <= state->widest_log; log++) {
         const uint64_t elements = UINT64_C(1) << log, rows = tn_mapped_rows(memory, elements);
         const tn_row row = {.elements = elements,
                             .banks = 1,
@@ -153,12 +156,13 @@ static tn_memory_style judge(const finder *state, const memory_ways *ways, uint3
 }
 
 tn_status tn_place_floor_find(const tn_device *device, uint64_t word_bits, const tn_map *map,
-                              uint32_t widest_log, size_t groups, const uint64_t *group,
-                              const tn_placement_budget *within, tn_arena *scratch, tn_memory_style *lacks,
-                              tn_error *error) {
+                              const tn_build *least, const tn_build *greatest, size_t groups,
+                              const uint64_t *group, const tn_placement_budget *within, tn_arena *scratch,
+                              tn_memory_style *lacks, tn_error *error) {
     const finder state = {.device = device,
                           .word_bits = word_bits,
-                          .widest_log = widest_log,
+                          .least = least,
+                          .widest_log = tn_widest_row_log(greatest),
                           .budget = {(double)within->bram18, (double)within->uram, (double)within->lut},
                           .error = error};
     memory_ways *ways;

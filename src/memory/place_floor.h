@@ -1,5 +1,5 @@
-/* Whether the memories of a map can fit at all, whatever a build makes of them: in rows of any length up to its widest, any split,
- * style and grouping. What is found to lack room fits under no build; of all else nothing is said.
+/* Whether the memories of a map can fit at all, whatever one of many builds makes of them: in rows of any length that it may have, any
+ * split, style and grouping. What is found to lack room fits under no build; of all else nothing is said.
  *
  * Theorem. Copies that share a memory take no fewer blocks of a style than the fewest over all lengths of rows, in one bank, with
  * nothing padded (price/bound.h: blocks grow with banks and depth). A grouping makes memories of g copies and one of the rest, each
@@ -13,11 +13,12 @@
 #include "base/memory.h"
 #include "memory/placement.h"
 
-/* widest_log: the logarithm of the widest row of any build. group[groups]: how many cores builds let share a memory, besides what a
- * search tries. *lacks: block, ultra or distributed, whichever is short of room the most; auto: nothing is found to be. Geometry hls. */
+/* least, greatest: builds of no more, and no less, parallelism than any. group[groups]: how many cores builds let share a memory,
+ * besides what a search tries. *lacks: block, ultra or distributed, whichever is short of room the most; auto: nothing is found to
+ * be. Geometry hls. */
 tn_status tn_place_floor_find(const tn_device *device, uint64_t word_bits, const tn_map *map,
-                              uint32_t widest_log, size_t groups, const uint64_t *group,
-                              const tn_placement_budget *within, tn_arena *scratch, tn_memory_style *lacks,
-                              tn_error *error);
+                              const tn_build *least, const tn_build *greatest, size_t groups,
+                              const uint64_t *group, const tn_placement_budget *within, tn_arena *scratch,
+                              tn_memory_style *lacks, tn_error *error);
 
 #endif

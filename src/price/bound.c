@@ -294,37 +294,51 @@ static tn_status find_lack(tn_workload *workload, const tn_build_set *set, const
                                               [TN_STYLE_BLOCK] = TN_BRAM18,
                                               [TN_STYLE_ULTRA] = TN_URAM,
                                               [TN_STYLE_DISTRIBUTED] = TN_LUT};
-    tn_build greatest = tn_build_set_greatest(set);
+    tn_build least = tn_build_set_least(set), greatest = tn_build_set_greatest(set);
     uint32_t axis;
+    if (is_free(set, offsetof(tn_build, array), &axis)) { /* whose rows are no longer than those of lanes */
+        least.array = TN_ARRAY_SYSTOLIC;
+        greatest.array = TN_ARRAY_LANES;
+    }
     const bool groups = is_free(set, offsetof(tn_build, group), &axis);
     tn_memory_style lacking = TN_STYLE_AUTO;
     tn_arena scratch = {0};
     tn_plan *plan;
-    greatest.array = TN_ARRAY_LANES; /* whose rows are no shorter than a systolic array's */
     TN_TRY(tn_workload_built(workload, &set->build, &workload, error));
     if (keeps_parts(workload->step)) return TN_OK;
     TN_TRY(tn_workload_plan(workload, &set->build, &plan, error));
     const tn_placement_budget budget = {
         within->bram18 - tn_least(workload->descriptor_bram18, within->bram18), within->uram, within->lut};
-    const tn_status status = tn_place_floor_find(
-        workload->device, workload->word_bits, &plan->map, tn_widest_row_log(&greatest),
-        groups ? set->axis[axis].count : 1, groups ? set->axis[axis].value : &set->build.group, &budget,
-        &scratch, &lacking, error);
+    const tn_status status = tn_place_floor_find(workload->device, workload->word_bits, &plan->map, &least,
+                                                 &greatest, groups ? set->axis[axis].count : 1,
+                                                 groups ? set->axis[axis].value : &set->build.group, &budget,
+                                                 &scratch, &lacking, error);
     tn_arena_free(&scratch);
     *lacks = resource_of[lacking];
     return status;
 }
 
-tn_status tn_price_set_lack(tn_workload *workload, const tn_build_set *set, const tn_resources *within,
-                            tn_resource *lacks, tn_error *error) {
+static tn_status find_each_lack(tn_workload *workload, const tn_build_set *set, const tn_resources *within,
+                                tn_resource *lacks, tn_error *error) {
     const uint32_t axis = free_axis(set, TN_LEVEL_STEP, TN_LEVEL_STEP);
-    *lacks = TN_RESOURCES;
-    if (!has_floor(workload, set)) return TN_OK;
     if (axis == set->axes) return find_lack(workload, set, within, lacks, error);
     for (size_t v = 0; v < set->axis[axis].count; v++) {
         const tn_build_set fixed = tn_build_set_fixed(set, axis, v);
-        TN_TRY(tn_price_set_lack(workload, &fixed, within, lacks, error));
+        TN_TRY(find_each_lack(workload, &fixed, within, lacks, error));
         if (*lacks == TN_RESOURCES) return TN_OK;
     }
     return TN_OK;
+}
+
+tn_status tn_price_set_lack(tn_workload *workload, const tn_build_set *set, const tn_resources *within,
+                            tn_resource *lacks, tn_error *error) {
+    const asked kernels = {TN_BY_PARALLELISM, UINT64_MAX, false};
+    tn_resources left = *within;
+    tn_price price;
+    bool has;
+    *lacks = TN_RESOURCES;
+    if (!has_floor(workload, set)) return TN_OK;
+    TN_TRY(price_set(workload, set, &kernels, &price, &has, error));
+    if (has) left.lut -= tn_least(left.lut, price.used.lut);
+    return find_each_lack(workload, set, &left, lacks, error);
 }

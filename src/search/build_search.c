@@ -365,14 +365,14 @@ tn_status tn_build_search_run(tn_build_search *search, const tn_chunk *chunk, ui
     tn_build_node root = root_of(&state, chunk);
     judgement judged;
     tn_resource lacks;
+    search->nodes = 0;
+    TN_TRY(judge_set(&state, &root, &judged));
+    if (judged == REFUSED) return TN_OK;
     TN_TRY(find_lack(&state, &root, &lacks));
     if (lacks != TN_RESOURCES) {
         found->count[TN_CAUSE_RESOURCE + lacks] += designs_of(&root);
         return TN_OK;
     }
-    search->nodes = 0;
-    TN_TRY(judge_set(&state, &root, &judged));
-    if (judged == REFUSED) return TN_OK;
     TN_TRY(branch(&state, &root, judged));
     if (search->nodes) qsort(search->node, search->nodes, sizeof *search->node, by_bound);
     for (size_t i = 0; i < search->nodes; i++) {

@@ -235,7 +235,8 @@ static const uint64_t floor_groups[] = {3, 5};
 
 /* A build's rows, padded or not, in one bank or several, any style
  * and a grouping of the build's or of a search's. */
-static unsigned list_built(const tn_mapped *memory, uint64_t *random, cost *costs) {
+static unsigned list_built(const tn_mapped *memory, const tn_build *least_build, uint64_t *random,
+                           cost *costs) {
     const uint64_t groups[] = {1, 2, 4, floor_groups[0], floor_groups[1], memory->copies};
     const tn_build build = {.read_ports = 1};
     unsigned count = 0;
@@ -245,7 +246,9 @@ static unsigned list_built(const tn_mapped *memory, uint64_t *random, cost *cost
         const tn_row row = {elements, banks, least + draw(random, 2), banks, least, 0};
         const tn_place place = {(tn_memory_style)(i / 6 % (TN_STYLE_SHALLOW + 1)), TN_SPLIT_RESHAPE, group};
         tn_placed placed;
-        if (group > memory->copies || (group > 1 && !memory->grouped)) continue;
+        if (group > memory->copies || (group > 1 && !memory->grouped) ||
+            elements < tn_mapped_row(memory, least_build))
+            continue;
         assert_int_equal(tn_place_price(device, 32, memory, &row, &build, &place, &placed, NULL), TN_OK);
         costs[count++] = (cost){0, (double)(placed.blocks.bram18 + 2 * placed.blocks.bram36),
                                 (double)placed.blocks.uram, (double)placed.blocks.lutram};
@@ -253,11 +256,13 @@ static unsigned list_built(const tn_mapped *memory, uint64_t *random, cost *cost
     return count;
 }
 
-static bool fits_built(const tn_map *map, uint64_t *random, const tn_placement_budget *within) {
+static bool fits_built(const tn_map *map, const tn_build *least_build, uint64_t *random,
+                       const tn_placement_budget *within) {
     static cost costs[FLOOR_MEMORIES][FLOOR_PLACES];
     unsigned count[FLOOR_MEMORIES] = {1, 1, 1};
     memset(costs, 0, sizeof costs);
-    for (uint32_t i = 0; i < map->memories; i++) count[i] = list_built(&map->memory[i], random, costs[i]);
+    for (uint32_t i = 0; i < map->memories; i++)
+        count[i] = list_built(&map->memory[i], least_build, random, costs[i]);
     for (unsigned i = 0; i < count[0]; i++)
         for (unsigned j = 0; j < count[1]; j++)
             for (unsigned k = 0; k < count[2]; k++) {
@@ -277,7 +282,9 @@ static void no_room_at_all(void **state) {
     for (uint64_t seed = 1; seed <= 400; seed++) {
         tn_arena own = {0};
         uint64_t random = seed;
-        const tn_use use = {TN_SIDE_LEFT, {1, 1}};
+        const tn_use use[] = {{TN_SIDE_LEFT, {1, 64}}, {TN_SIDE_VECTOR, {64, 1}}};
+        const tn_build least = {.rows = 1, .columns = 1, .reduction = 1, .vector = 1 + draw(&random, 8)},
+                       greatest = {.rows = 1, .columns = 1, .reduction = 1, .vector = 1 << FLOOR_WIDEST_LOG};
         tn_mapped memory[FLOOR_MEMORIES] = {{0}};
         tn_extent extent[FLOOR_MEMORIES];
         const tn_map map = {.memories = 1 + (uint32_t)draw(&random, FLOOR_MEMORIES), .memory = memory};
@@ -288,17 +295,17 @@ static void no_room_at_all(void **state) {
                                     .copies = 1 + draw(&random, 8),
                                     .word_bits = draw(&random, 3) ? 0 : 10,
                                     .uses = 1,
-                                    .use = &use,
+                                    .use = &use[draw(&random, 2)],
                                     .extents = 1,
                                     .extent = &extent[i]};
         }
         const tn_placement_budget within = {draw(&random, 80), draw(&random, 2) * draw(&random, 12),
                                             draw(&random, 3000)};
         tn_memory_style lacks;
-        assert_int_equal(tn_place_floor_find(device, 32, &map, FLOOR_WIDEST_LOG, 2, floor_groups, &within,
+        assert_int_equal(tn_place_floor_find(device, 32, &map, &least, &greatest, 2, floor_groups, &within,
                                              &own, &lacks, NULL),
                          TN_OK);
-        const bool fit = fits_built(&map, &random, &within);
+        const bool fit = fits_built(&map, &least, &random, &within);
         if (fit) assert_int_equal(lacks, TN_STYLE_AUTO);
         fits += fit;
         lacking += lacks != TN_STYLE_AUTO;
