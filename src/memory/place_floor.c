@@ -1,7 +1,5 @@
 #include "memory/place_floor.h"
 
-#include "base/checked.h"
-#include "layout/fullest_bank.h"
 #include "layout/layout_demand.h"
 
 #include <math.h>
@@ -13,7 +11,8 @@ static const tn_memory_style style_of[KINDS] = {TN_STYLE_BLOCK, TN_STYLE_ULTRA, 
 
 /* So many memories of equal copies, and one of the rest: what one takes in each style alone. */
 typedef struct {
-    double times, full[KINDS], rest[KINDS];
+    double times;
+    const double *full, *rest; /* [KINDS] */
 } grouping;
 
 typedef struct {
@@ -66,21 +65,19 @@ static tn_status find_least(const finder *state, const tn_mapped *memory, uint64
     return TN_OK;
 }
 
-/* The same, found once for each number of copies: known[copies + 1], where an unknown one has zeros. */
+/* The same, found once for each number of copies: known[copies + 1], where an unknown one has zeros, as no copies do. */
 static tn_status recall_least(const finder *state, const tn_mapped *memory, uint64_t copies,
-                              double (*known)[KINDS], double least[KINDS]) {
-    if (known[copies][0] == 0) TN_TRY(find_least(state, memory, copies, known[copies]));
-    memcpy(least, known[copies], KINDS * sizeof *least);
-    return TN_OK;
+                              double (*known)[KINDS], const double **least) {
+    *least = known[copies];
+    return copies > 0 && known[copies][0] == 0 ? find_least(state, memory, copies, known[copies]) : TN_OK;
 }
 
 static tn_status add_way(const finder *state, const tn_mapped *memory, uint64_t group, double (*known)[KINDS],
                          memory_ways *ways) {
     grouping *way = &ways->way[ways->count++];
-    const uint64_t rest = memory->copies % group;
-    *way = (grouping){.times = (double)(memory->copies / group)};
-    TN_TRY(recall_least(state, memory, group, known, way->full));
-    return rest ? recall_least(state, memory, rest, known, way->rest) : TN_OK;
+    way->times = (double)(memory->copies / group);
+    TN_TRY(recall_least(state, memory, group, known, &way->full));
+    return recall_least(state, memory, memory->copies % group, known, &way->rest);
 }
 
 static tn_status list_ways(const finder *state, const tn_mapped *memory, size_t groups, const uint64_t *group,

@@ -1,8 +1,9 @@
 /* Whether the memories of a map can fit at all, whatever one of many builds makes of them: in rows of any length that it may have, any
  * split, style and grouping. What is found to lack room fits under no build; of all else nothing is said.
  *
- * Theorem. Copies that share a memory take no fewer blocks of a style than the fewest over all lengths of rows, in one bank, with
- * nothing padded (price/bound.h: blocks grow with banks and depth). A grouping makes memories of g copies and one of the rest, each
+ * Theorem. Copies that share a memory take no fewer blocks of a style than the fewest over all lengths of rows from the least build's
+ * to the widest of the greatest, in one bank, with nothing padded (rows grow with parallelism, blocks with banks and depth:
+ * price/bound.h). A grouping makes memories of g copies and one of the rest, each
  * in some style. Whatever the prices p >= 0 of a block of RAM, an UltraRAM and a LUT, what fits costs at most p . budget; and no less
  * than the sum over memories of the cheapest grouping, each part in its cheapest style. Where that sum is more, nothing fits. Good
  * prices are found by raising those of what is short. */

@@ -76,11 +76,8 @@ tn_status tn_staged_lay(const tn_step *step, const tn_map *map, const tn_map *al
     TN_TRY(hold_all(&state, error));
     stage_all(&state);
     for (uint32_t m = 0; m < map->memories; m++) {
-        const tn_mapped *mapped = &map->memory[m];
         tn_row *row = &state.memory[m];
-        for (uint32_t i = 0; i < mapped->extents; i++)
-            row->unpadded_depth +=
-                mapped->extent[i].arrays * tn_ceil_div(mapped->extent[i].elements, row->elements);
+        row->unpadded_depth = tn_mapped_rows(&map->memory[m], row->elements);
         if (row->of_bound) row->depth = row->unpadded_depth;
     }
     return TN_OK;

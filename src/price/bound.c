@@ -266,18 +266,20 @@ tn_status tn_price_close_bound(tn_workload *workload, const tn_build *build, tn_
 
 /* ---- memories whatever the kernels ---- */
 
-static bool is_free(const tn_build_set *set, size_t offset, uint32_t *axis) {
-    *axis = 0;
-    while (*axis < set->axes && !(set->axis[*axis].key->offset == offset && set->free >> *axis & 1)) ++*axis;
-    return *axis < set->axes;
+/* Whether no build of the set has another value of the key. */
+static bool all_have(const tn_build_set *set, size_t offset, uint64_t own, uint64_t wanted) {
+    size_t count;
+    const uint64_t *value = tn_build_set_values(set, offset, &own, &count);
+    for (size_t i = 0; i < count; i++)
+        if (value[i] != wanted) return false;
+    return true;
 }
 
 static bool has_floor(const tn_workload *workload, const tn_build_set *set) {
-    uint32_t axis;
-    return workload->device->memory.geometry == TN_GEOMETRY_HLS && set->build.off_chip_over_bytes == 0 &&
-           set->build.layouts == TN_LAID_AS_FOUND &&
-           !is_free(set, offsetof(tn_build, off_chip_over_bytes), &axis) &&
-           !is_free(set, offsetof(tn_build, layouts), &axis);
+    const tn_build *build = &set->build;
+    return workload->device->memory.geometry == TN_GEOMETRY_HLS &&
+           all_have(set, offsetof(tn_build, off_chip_over_bytes), build->off_chip_over_bytes, 0) &&
+           all_have(set, offsetof(tn_build, layouts), build->layouts, TN_LAID_AS_FOUND);
 }
 
 /* Of what is kept in part a pool's map tells the whole size. */
@@ -295,24 +297,24 @@ static tn_status find_lack(tn_workload *workload, const tn_build_set *set, const
                                               [TN_STYLE_ULTRA] = TN_URAM,
                                               [TN_STYLE_DISTRIBUTED] = TN_LUT};
     tn_build least = tn_build_set_least(set), greatest = tn_build_set_greatest(set);
-    uint32_t axis;
-    if (is_free(set, offsetof(tn_build, array), &axis)) { /* whose rows are no longer than those of lanes */
-        least.array = TN_ARRAY_SYSTOLIC;
+    size_t groups;
+    const uint64_t *group = tn_build_set_values(set, offsetof(tn_build, group), &set->build.group, &groups);
+    if (!all_have(set, offsetof(tn_build, array), set->build.array, set->build.array)) {
+        least.array = TN_ARRAY_SYSTOLIC; /* whose rows are no longer than those of lanes */
         greatest.array = TN_ARRAY_LANES;
     }
-    const bool groups = is_free(set, offsetof(tn_build, group), &axis);
     tn_memory_style lacking = TN_STYLE_AUTO;
     tn_arena scratch = {0};
     tn_plan *plan;
+    *lacks = TN_RESOURCES;
     TN_TRY(tn_workload_built(workload, &set->build, &workload, error));
     if (keeps_parts(workload->step)) return TN_OK;
     TN_TRY(tn_workload_plan(workload, &set->build, &plan, error));
     const tn_placement_budget budget = {
         within->bram18 - tn_least(workload->descriptor_bram18, within->bram18), within->uram, within->lut};
-    const tn_status status = tn_place_floor_find(workload->device, workload->word_bits, &plan->map, &least,
-                                                 &greatest, groups ? set->axis[axis].count : 1,
-                                                 groups ? set->axis[axis].value : &set->build.group, &budget,
-                                                 &scratch, &lacking, error);
+    const tn_status status =
+        tn_place_floor_find(workload->device, workload->word_bits, &plan->map, &least, &greatest, groups,
+                            group, &budget, &scratch, &lacking, error);
     tn_arena_free(&scratch);
     *lacks = resource_of[lacking];
     return status;

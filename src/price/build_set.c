@@ -13,6 +13,17 @@ tn_build_level tn_build_key_level(const tn_field *key) {
                                                                                : TN_LEVEL_RUN;
 }
 
+const uint64_t *tn_build_set_values(const tn_build_set *set, size_t offset, const uint64_t *own,
+                                    size_t *count) {
+    for (uint32_t i = 0; i < set->axes; i++)
+        if (set->axis[i].key->offset == offset && set->free >> i & 1) {
+            *count = set->axis[i].count;
+            return set->axis[i].value;
+        }
+    *count = 1;
+    return own;
+}
+
 static tn_build extreme(const tn_build_set *set, bool greatest) {
     tn_build found = set->build;
     for (uint32_t i = 0; i < set->axes; i++) {

@@ -5,6 +5,8 @@
 #include "base/public.h"
 #include "device/build.h"
 
+#include <stddef.h>
+
 TN_PUBLIC_BEGIN
 
 /* The values that a key may have, as tn_build_set_value takes them. */
@@ -29,6 +31,10 @@ static inline tn_build_set tn_build_set_fixed(const tn_build_set *set, uint32_t 
     tn_build_set_value(&fixed.build, set->axis[axis].key, set->axis[axis].value[value]);
     return fixed;
 }
+
+/* The values that builds of the set have of the key that is at the offset in a build; *own where it is not free. */
+const uint64_t *tn_build_set_values(const tn_build_set *set, size_t offset, const uint64_t *own,
+                                    size_t *count);
 
 /* The build of the set in which counts that are free have their least values: what routing and write-backs are counted for. */
 tn_build tn_build_set_least(const tn_build_set *set);

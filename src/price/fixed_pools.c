@@ -76,12 +76,10 @@ static tn_status price_memory(const pricer *state, uint32_t m, double *least, tn
                                                  : own;
     *least = INFINITY;
     for (uint32_t log = own; log <= most; log++) {
-        const uint64_t banks = tn_row_banks(state->build, log), one = 1;
+        const uint64_t elements = UINT64_C(1) << log, banks = tn_row_banks(state->build, log),
+                       depth = tn_mapped_rows(memory, elements);
+        const tn_row row = {elements, banks, depth, banks, depth, 1};
         tn_memory_share share;
-        uint64_t depth = 0;
-        for (uint32_t i = 0; i < memory->extents; i++)
-            depth += memory->extent[i].arrays * (((memory->extent[i].elements - 1) >> log) + 1);
-        const tn_row row = {one << log, banks, depth, banks, depth, 1};
         TN_TRY(tn_price_share(state->workload->device, state->workload->word_bits, memory, &row, state->build,
                               &place, &share, error));
         *least = fmin(*least, (double)share.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +

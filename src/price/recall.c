@@ -300,21 +300,11 @@ tn_status tn_recall_memories(tn_workload *workload, tn_plan *plan, const tn_buil
 
 /* ---- the least memories ---- */
 
-/* The values that builds of a set have of a key that is a choice, or a count. */
-static const uint64_t *values_of(const tn_build_set *set, size_t offset, const uint64_t *own, size_t *count) {
-    for (uint32_t i = 0; i < set->axes; i++)
-        if (set->axis[i].key->offset == offset && set->free >> i & 1) {
-            *count = set->axis[i].count;
-            return set->axis[i].value;
-        }
-    *count = 1;
-    return own;
-}
-
+/* Of a key that is a choice. */
 static unsigned bits_of(const tn_build_set *set, size_t offset, uint32_t choice) {
     const uint64_t own = choice;
     size_t count;
-    const uint64_t *value = values_of(set, offset, &own, &count);
+    const uint64_t *value = tn_build_set_values(set, offset, &own, &count);
     unsigned bits = 0;
     for (size_t i = 0; i < count; i++) bits |= 1u << value[i];
     return bits;
@@ -331,9 +321,10 @@ static tn_place_options options_of(const tn_build_set *set) {
         .splits = bits_of(set, offsetof(tn_build, split), build->split),
         .as_built = placements >> TN_PLACE_AS_BUILT & 1,
         .searched = placements >> TN_PLACE_SEARCHED & 1};
-    options.group = values_of(set, offsetof(tn_build, group), &build->group, &options.groups);
+    options.group = tn_build_set_values(set, offsetof(tn_build, group), &build->group, &options.groups);
     size_t ports;
-    const uint64_t *port = values_of(set, offsetof(tn_build, read_ports), &build->read_ports, &ports);
+    const uint64_t *port =
+        tn_build_set_values(set, offsetof(tn_build, read_ports), &build->read_ports, &ports);
     options.read_ports = port[0];
     for (size_t i = 1; i < ports; i++) options.read_ports = tn_least(options.read_ports, port[i]);
     return options;

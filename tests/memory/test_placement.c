@@ -1,4 +1,4 @@
-/* The placement search against trying every combination, on maps small enough for that. */
+/* The placement search, and what bounds it, against trying every combination, on maps small enough for that. */
 #include "memory/place_floor.h"
 #include "memory/place_table.h"
 #include "memory/placement.h"
@@ -233,8 +233,7 @@ static void least_of_places(void **state) {
 enum { FLOOR_MEMORIES = 3, FLOOR_PLACES = 1024, FLOOR_WIDEST_LOG = 4 };
 static const uint64_t floor_groups[] = {3, 5};
 
-/* A build's rows, padded or not, in one bank or several, any style
- * and a grouping of the build's or of a search's. */
+/* A build's rows, padded or not, in one bank or several, any style, and a grouping of the build's or of a search's. */
 static unsigned list_built(const tn_mapped *memory, const tn_build *least_build, uint64_t *random,
                            cost *costs) {
     const uint64_t groups[] = {1, 2, 4, floor_groups[0], floor_groups[1], memory->copies};

@@ -653,8 +653,7 @@ static void nothing_refutes_fronts(void **state) {
     printf(
         "EXACT sum: %llu spaces, %llu designs, %llu spaces with feasible designs, %llu feasible, %llu of "
         "fronts, %llu compared, %llu bounds, %llu of them no prices, %llu sets, %llu lack half their blocks, "
-        "%llu decomposed, %llu exactly, "
-        "%llu backwards, %llu refused, %llu differ\n",
+        "%llu decomposed, %llu exactly, %llu backwards, %llu refused, %llu differ\n",
         (unsigned long long)sum.spaces, (unsigned long long)sum.designs,
         (unsigned long long)sum.with_feasible, (unsigned long long)sum.feasible,
         (unsigned long long)sum.front, (unsigned long long)sum.compared, (unsigned long long)sum.bounds,
