@@ -564,6 +564,17 @@ static bool is_kind(const tn_yaml *tree, const char *kind) {
     return node && node->kind == TN_YAML_SCALAR && strcmp(node->text, kind) == 0;
 }
 
+/* Those of equal inputs stay as they are. */
+static void sort_multiplexers(tn_device *device) {
+    tn_multiplexer_row *row = device->multiplexers.item;
+    for (size_t i = 1; i < device->multiplexers.count; i++) {
+        const tn_multiplexer_row own = row[i];
+        size_t place = i;
+        for (; place > 0 && row[place - 1].inputs > own.inputs; place--) row[place] = row[place - 1];
+        row[place] = own;
+    }
+}
+
 static tn_status decode(const tn_yaml *tree, tn_arena *arena, tn_device *device, tn_error *error) {
     if (is_kind(tree, "roofline")) {
         const tn_yaml *name = tn_yaml_get(tree, "name");
@@ -576,6 +587,7 @@ static tn_status decode(const tn_yaml *tree, tn_arena *arena, tn_device *device,
         TN_TRY(check_dsp_block(device, tree, error));
         TN_TRY(check_dvfs(device, error));
         TN_TRY(name_formats(device, arena, error));
+        sort_multiplexers(device);
     }
     device->root = tree;
     return TN_OK;

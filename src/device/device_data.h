@@ -160,7 +160,7 @@ struct tn_device {
     tn_device_edram edram;
     uint32_t operator_set;     /* tn_operator_source */
     tn_item_list operators;    /* tn_operator_row */
-    tn_item_list multiplexers; /* tn_multiplexer_row */
+    tn_item_list multiplexers; /* tn_multiplexer_row, by rising inputs */
     tn_item_list external;     /* tn_external_memory */
     tn_device_energy energy;
     tn_device_dvfs dvfs;

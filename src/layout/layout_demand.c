@@ -4,12 +4,6 @@
 
 const char *const tn_banking_names[] = {"word", "rows", "skew", "auto", NULL};
 
-uint32_t tn_log_above(uint64_t value) {
-    uint32_t log = 0;
-    while ((uint64_t)1 << log < value) log++;
-    return log;
-}
-
 bool tn_layout_is_box(const uint64_t *size, uint32_t axes, uint32_t log) {
     while (axes > 0 && log > 0) {
         uint64_t last = size[--axes];

@@ -66,6 +66,8 @@ uint64_t tn_layout_share_rows(tn_shared_words *words, uint64_t tokens, uint64_t 
 bool tn_layout_is_box(const uint64_t *size, uint32_t axes, uint32_t log);
 
 /* The logarithm of the least power of two that is not below `value`, of 1 to 2^63. */
-uint32_t tn_log_above(uint64_t value);
+static inline uint32_t tn_log_above(uint64_t value) {
+    return value <= 1 ? 0 : 64 - (uint32_t)__builtin_clzll(value - 1);
+}
 
 #endif

@@ -81,6 +81,7 @@ typedef struct tn_laid_programs {
     tn_least_rows *least;    /* a list */
     tn_one_token *ones;      /* memory/laid_arrays.h: a list */
     tn_known_shares *shares; /* memory/memory_share.h; NULL: none yet */
+    tn_known_lines *lines;   /* memory/place_table.h; likewise */
 } tn_laid_programs;
 tn_status tn_laid_programs_begin(tn_laid_programs *programs, tn_arena *arena, tn_error *error);
 

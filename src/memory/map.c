@@ -507,9 +507,7 @@ tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_are
 }
 
 static uint64_t power_above(uint64_t value) {
-    uint64_t power = 1;
-    while (power < value) power *= 2;
-    return power;
+    return value <= 1 ? 1 : UINT64_C(1) << (64 - __builtin_clzll(value - 1));
 }
 
 static uint64_t widest(const tn_mapped *memory, const tn_build *build, bool powers) {

@@ -13,24 +13,22 @@ uint64_t tn_multiplexer_lut(const tn_device *device, uint64_t inputs, uint64_t b
     enum {
         MORE_OF_A_LUT6 = 3
     }; /* inputs that a LUT adds: two selects, four data, one of them the LUT before */
-    const tn_multiplexer_row *row = device->multiplexers.item, *below = NULL, *above = NULL;
+    const tn_multiplexer_row *row = device->multiplexers.item;
+    const size_t rows = device->multiplexers.count;
     double n = (double)inputs, each;
+    size_t above = 0;
     if (inputs <= 1) return 0;
-    for (size_t i = 0; i < device->multiplexers.count; i++) {
-        if (row[i].inputs <= inputs && (!below || row[i].inputs > below->inputs)) below = &row[i];
-        if (row[i].inputs >= inputs && (!above || row[i].inputs < above->inputs)) above = &row[i];
-    }
-    if (!below && !above)
+    while (above < rows && row[above].inputs < inputs) above++;
+    if (rows == 0)
         each = (n - 1) / MORE_OF_A_LUT6;
-    else if (!below)
-        each = lut_per_bit(above);
-    else if (!above)
-        each = lut_per_bit(below) * n / (double)below->inputs;
-    else if (above == below)
-        each = lut_per_bit(above);
+    else if (above == rows)
+        each = lut_per_bit(&row[rows - 1]) * n / (double)row[rows - 1].inputs;
+    else if (above == 0 || row[above].inputs == inputs)
+        each = lut_per_bit(&row[above]);
     else
-        each = lut_per_bit(below) + (lut_per_bit(above) - lut_per_bit(below)) * (n - (double)below->inputs) /
-                                        (double)(above->inputs - below->inputs);
+        each = lut_per_bit(&row[above - 1]) + (lut_per_bit(&row[above]) - lut_per_bit(&row[above - 1])) *
+                                                  (n - (double)row[above - 1].inputs) /
+                                                  (double)(row[above].inputs - row[above - 1].inputs);
     return (uint64_t)ceil(each * (double)bits - 1e-9);
 }
 

@@ -36,6 +36,7 @@ typedef struct tn_place_options {
     bool as_built, searched;   /* which placements some build has (tn_placing) */
     tn_place_routing *routing; /* NULL: none is counted */
     const void *routing_user;
+    uint64_t kernels; /* a number for the kernels that it is to, under which it is remembered */
 } tn_place_options;
 
 /* Places that take fewer LUTs than the next step's, for LUTRAM and routing together, have blocks of no less than that capacity. */
@@ -55,16 +56,24 @@ typedef struct tn_place_least {
 /* The least capacity with so many LUTs; UINT64_MAX: they are too few. */
 uint64_t tn_place_least_capacity(const tn_place_least *least, uint64_t lut);
 
-/* Styles, splits and groups of `all` are those that will be asked for. Map, shares and groups must outlive the table, which lives in
- * `arena`. */
+/* What single memories take at all of the places, remembered whatever the step: few memories differ between steps. */
+typedef struct tn_known_lines tn_known_lines;
+tn_status tn_known_lines_new(tn_arena *arena, tn_known_lines **lines, tn_error *error);
+
+/* Styles, splits and groups of `all` are those that will be asked for. Map, shares, lines and groups must outlive the table, which
+ * lives in `arena`. */
 typedef struct tn_place_table tn_place_table;
 tn_status tn_place_table_make(const tn_device *device, uint64_t word_bits, const tn_map *map,
-                              const tn_place_options *all, tn_known_shares *shares, tn_arena *arena,
-                              tn_place_table **table, tn_error *error);
+                              const tn_place_options *all, tn_known_shares *shares, tn_known_lines *lines,
+                              tn_arena *arena, tn_place_table **table, tn_error *error);
 
-/* rows[map->memories]: each follows from its elements alone. `options` are among the table's; what stands in *least lives as long
- * as the table. */
-tn_status tn_place_table_least(tn_place_table *table, const tn_row *rows, const tn_place_options *options,
-                               const tn_placement_budget *within, tn_place_least *least, tn_error *error);
+/* rows[map->memories]: each follows from its elements alone. number: of these rows, from 1, under which what is found of them is
+ * remembered; 0: they have none. `options` are among the table's; what stands in *least lives as long as the table. */
+tn_status tn_place_table_least(tn_place_table *table, const tn_row *rows, uint32_t number,
+                               const tn_place_options *options, const tn_placement_budget *within,
+                               tn_place_least *least, tn_error *error);
+/* Whether that is known of rows of that number, so that they need not be told. */
+bool tn_place_table_knows(const tn_place_table *table, uint32_t number, const tn_place_options *options,
+                          const tn_placement_budget *within);
 
 #endif

@@ -2,8 +2,10 @@
 
 #include "base/checked.h"
 #include "base/word_lists.h"
+#include "layout/layout_demand.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const uint32_t NONE = UINT32_MAX;
 
@@ -66,14 +68,16 @@ static int by_word(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Extents are at most TN_BUILD_PARALLEL_MOST, as far as they matter. */
+/* Extents are at most TN_BUILD_PARALLEL_MOST, as far as they matter, and rows are powers of two: what the next power above an extent
+ * makes of them the extent does. */
 enum { EXTENT_BITS = 30 };
-_Static_assert(TN_BUILD_PARALLEL_MOST < 1 << EXTENT_BITS, "an extent does not fit its bits");
+_Static_assert(2 * TN_BUILD_PARALLEL_MOST < 1 << EXTENT_BITS, "an extent does not fit its bits");
 
 static uint64_t word_of(const tn_use *use) {
-    const uint64_t first = tn_least(use->extent[0], TN_BUILD_PARALLEL_MOST),
-                   second = tn_least(use->extent[1], TN_BUILD_PARALLEL_MOST);
-    return ((uint64_t)use->side << EXTENT_BITS | first) << EXTENT_BITS | second;
+    uint64_t extent[2];
+    for (int k = 0; k < 2; k++)
+        extent[k] = UINT64_C(1) << tn_log_above(tn_least(use->extent[k], TN_BUILD_PARALLEL_MOST));
+    return ((uint64_t)use->side << EXTENT_BITS | extent[0]) << EXTENT_BITS | extent[1];
 }
 
 static tn_use use_of(uint64_t word) {
@@ -82,16 +86,35 @@ static tn_use use_of(uint64_t word) {
                     .extent = {(uint32_t)(word >> EXTENT_BITS) & mask, (uint32_t)word & mask}};
 }
 
-/* The uses of all memories that are tied to the first one, each once and sorted; *uses of them. */
+/* Whether rows of the second use are as long whatever the build. */
+static bool is_longer(const tn_use *a, const tn_use *b) {
+    return a->side == b->side && a->extent[0] >= b->extent[0] && a->extent[1] >= b->extent[1];
+}
+
+/* Of rising words those of which none makes rows as long as another. */
+static uint32_t keep_longest(uint64_t *word, uint32_t all) {
+    uint32_t kept = 0;
+    for (uint32_t i = all; i-- > 0;) { /* what is longer comes behind */
+        const tn_use use = use_of(word[i]);
+        bool longest = true;
+        for (uint32_t k = 0; k < kept && longest; k++) {
+            const tn_use other = use_of(word[all - 1 - k]);
+            longest = !is_longer(&other, &use);
+        }
+        if (longest) word[all - 1 - kept++] = word[i];
+    }
+    memmove(word, word + all - kept, kept * sizeof *word);
+    return kept;
+}
+
+/* The uses of all memories that are tied to the first one, sorted; *uses of them. */
 static void gather_uses(const finder *state, uint32_t first, uint64_t *word, uint32_t *uses) {
     uint32_t all = 0;
     for (uint32_t m = first; m != NONE; m = state->next[m])
         for (uint32_t i = 0; i < state->map->memory[m].uses; i++)
             word[all++] = word_of(&state->map->memory[m].use[i]);
     if (all) qsort(word, all, sizeof *word, by_word);
-    *uses = 0;
-    for (uint32_t i = 0; i < all; i++)
-        if (i == 0 || word[i] != word[*uses - 1]) word[(*uses)++] = word[i];
+    *uses = keep_longest(word, all);
 }
 
 static tn_status add_kind(const finder *state, const uint64_t *word, uint32_t uses, tn_row_kinds *kinds) {

@@ -250,13 +250,12 @@ static unsigned bears_on_memories(const tn_build *build, unsigned stores) {
     return bears;
 }
 
-/* All that parallelism decides of memories is the number of their rows, where there is one. */
-static tn_status name_rows(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_build *key,
-                           tn_error *error) {
-    uint32_t rows = 0;
-    TN_TRY(tn_plan_rows(workload, plan, build, &rows, error));
-    if (rows == 0) return TN_OK;
-    key->rows = rows;
+/* All that parallelism decides of memories is the number of their rows, where there is one; else 0. */
+static tn_status name_rows(tn_workload *workload, tn_plan *plan, const tn_build *build, uint32_t *rows,
+                           tn_build *key, tn_error *error) {
+    TN_TRY(tn_plan_rows(workload, plan, build, rows, error));
+    if (*rows == 0) return TN_OK;
+    key->rows = *rows;
     key->columns = key->reduction = key->vector = 0;
     return TN_OK;
 }
@@ -280,9 +279,10 @@ tn_status tn_recall_memories(tn_workload *workload, tn_plan *plan, const tn_buil
     tn_price_memo *memo = workload->memo;
     tn_build build = part_of(memo, this_build, bears_on_memories(this_build, stores));
     tn_build key = build;
+    uint32_t rows;
     part_key *kept;
     bool found;
-    if (build.placement != TN_PLACE_SEARCHED) TN_TRY(name_rows(workload, plan, &build, &key, error));
+    if (build.placement != TN_PLACE_SEARCHED) TN_TRY(name_rows(workload, plan, &build, &rows, &key, error));
     TN_TRY(find_part(memo->arena, &memo->memory, &key, stores, &kept, &found, error));
     tn_memory_price *part = &((memory_part *)kept)->price;
     if (!found) {
@@ -359,21 +359,30 @@ static tn_status find_table(tn_workload *workload, tn_plan *plan, const tn_build
     all.routing_user = NULL;
     tn_laid_programs *programs = workload->laid->programs;
     if (!programs->shares) TN_TRY(tn_known_shares_new(programs->layers.arena, &programs->shares, error));
+    if (!programs->lines) TN_TRY(tn_known_lines_new(programs->layers.arena, &programs->lines, error));
     plan->in_table = all;
     return tn_place_table_make(workload->device, workload->word_bits, &plan->map, &all, programs->shares,
-                               workload->arena, &plan->place_table, error);
+                               programs->lines, workload->arena, &plan->place_table, error);
 }
 
-/* The memory of the descriptors is in block RAM whatever the places. */
-static tn_status price_least(tn_workload *workload, tn_plan *plan, const tn_place_options *options,
-                             tn_place_least *least, tn_error *error) {
+/* What is left of the device beside the memory of the descriptors. */
+static tn_placement_budget budget_of(const tn_workload *workload) {
+    const tn_resources *all = &workload->within;
+    return (tn_placement_budget){all->bram18 - tn_least(workload->descriptor_bram18, all->bram18), all->uram,
+                                 all->lut};
+}
+
+/* The memory of the descriptors is in block RAM whatever the places. build: whose rows have that number. */
+static tn_status price_least(tn_workload *workload, tn_plan *plan, const tn_build *build, uint32_t rows,
+                             const tn_place_options *options, tn_place_least *least, tn_error *error) {
+    const tn_placement_budget within = budget_of(workload);
     const uint64_t descriptors = workload->descriptor_bram18,
                    bits = descriptors * TN_MEMORY_CAPACITY_BRAM18_BITS;
-    const tn_resources *all = &workload->within;
-    const tn_placement_budget within = {all->bram18 - tn_least(descriptors, all->bram18), all->uram,
-                                        all->lut};
     tn_place_step *step;
-    TN_TRY(tn_place_table_least(plan->place_table, plan->laid->memory, options, &within, least, error));
+    const bool known = tn_place_table_knows(plan->place_table, rows, options, &within);
+    if (!known) TN_TRY(tn_plan_lay(workload, plan, build, error));
+    TN_TRY(tn_place_table_least(plan->place_table, known ? NULL : plan->laid->memory, rows, options, &within,
+                                least, error));
     if (descriptors == 0) return TN_OK;
     least->bram18 += descriptors;
     least->capacity_bits += bits;
@@ -404,11 +413,26 @@ tn_status tn_recall_lanes_lut(tn_workload *workload, const tn_build *build, uint
 typedef struct {
     const tn_workload *workload;
     tn_build build;
+    uint64_t none_lut; /* of kernels without memories */
 } routed_build;
+
+static routed_build routed_as(const tn_workload *workload, const tn_build *build) {
+    const tn_port_source none[TN_SIDES] = {{0}};
+    routed_build routed = {workload, tn_build_of_one_lane(build), 0};
+    routed.none_lut = tn_workload_routing(workload, &routed.build, none).lut;
+    return routed;
+}
+
+/* Of all that routing to kernels of one lane follows from, the memories apart. */
+static uint64_t number_of_kernels(const tn_build *build) {
+    enum { CHOICES = 16 };
+    return ((build->kernels * CHOICES + build->vector_units) * CHOICES + build->sharing) * CHOICES +
+           build->schedule;
+}
 
 static uint64_t routing_lut(const void *user, const tn_port_source port[TN_SIDES]) {
     const routed_build *routed = user;
-    return tn_workload_ports_lut(routed->workload, &routed->build, port);
+    return tn_workload_routing(routed->workload, &routed->build, port).lut - routed->none_lut;
 }
 
 tn_status tn_recall_least_memories(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
@@ -417,12 +441,13 @@ tn_status tn_recall_least_memories(tn_workload *workload, tn_plan *plan, const t
     tn_price_memo *memo = workload->memo;
     const uint32_t free = set->free & tn_build_set_axes(set, bears);
     tn_build build = part_of(memo, &set->build, bears), key;
+    uint32_t rows;
     part_key *part;
     bool found;
     build.layouts = TN_LAID_BOUND;
     build.skew = TN_SKEW_TOKENS; /* of no bound */
     key = build;
-    TN_TRY(name_rows(workload, plan, &build, &key, error));
+    TN_TRY(name_rows(workload, plan, &build, &rows, &key, error));
     key.vector_units = routed->vector_units;
     key.kernels = routed->kernels;
     key.sharing = routed->sharing;
@@ -430,13 +455,13 @@ tn_status tn_recall_least_memories(tn_workload *workload, tn_plan *plan, const t
     TN_TRY(find_part(memo->arena, &memo->least, &key, free, &part, &found, error));
     *least = &((least_part *)part)->least;
     if (found) return TN_OK;
-    const routed_build user = {workload, tn_build_of_one_lane(routed)};
+    const routed_build user = routed_as(workload, routed);
     tn_place_options options = options_of(set);
     options.routing = routing_lut;
     options.routing_user = &user;
-    TN_TRY(tn_plan_lay(workload, plan, &build, error));
+    options.kernels = number_of_kernels(routed);
     TN_TRY(find_table(workload, plan, set, &options, error));
-    TN_TRY(price_least(workload, plan, &options, &((least_part *)part)->least, error));
+    TN_TRY(price_least(workload, plan, &build, rows, &options, &((least_part *)part)->least, error));
     *part = (part_key){true, free, key};
     return TN_OK;
 }

@@ -153,6 +153,20 @@ static uint64_t least_as_built(const tn_map *map, const tn_row *rows, const tn_b
     return least;
 }
 
+/* Under a number rows are told once: later they are known, and give the same. */
+static void recall_least(tn_place_table *table, const tn_row *rows, const tn_place_options *options,
+                         const tn_placement_budget *within, const tn_place_least *expected) {
+    for (int turn = 0; turn < 2; turn++) {
+        const bool known = tn_place_table_knows(table, 1, options, within);
+        tn_place_least least;
+        assert_int_equal(known, turn);
+        assert_int_equal(tn_place_table_least(table, known ? NULL : rows, 1, options, within, &least, NULL),
+                         TN_OK);
+        assert_memory_equal(&least, expected, offsetof(tn_place_least, step));
+        assert_memory_equal(least.step, expected->step, least.steps * sizeof *least.step);
+    }
+}
+
 /* The least over places: exactly, of what builds ask for; no more than what a search finds. */
 /* With what earlier ones left in the memo. */
 static void least_of_places(void **state) {
@@ -160,7 +174,9 @@ static void least_of_places(void **state) {
     unsigned fits = 0, found_fits = 0, tight = 0;
     tn_arena kept = {0};
     tn_known_shares *shares;
+    tn_known_lines *lines;
     assert_int_equal(tn_known_shares_new(&kept, &shares, NULL), TN_OK);
+    assert_int_equal(tn_known_lines_new(&kept, &lines, NULL), TN_OK);
     for (uint64_t seed = 1; seed <= 300; seed++) {
         tn_arena own = {0};
         uint64_t random = seed;
@@ -194,8 +210,10 @@ static void least_of_places(void **state) {
         const tn_placement_budget within = {draw(&random, 900), draw(&random, 120), UINT32_MAX};
         tn_place_least least;
         tn_place_table *table;
-        assert_int_equal(tn_place_table_make(device, 32, &map, &options, shares, &own, &table, NULL), TN_OK);
-        assert_int_equal(tn_place_table_least(table, rows, &options, &within, &least, NULL), TN_OK);
+        assert_int_equal(tn_place_table_make(device, 32, &map, &options, shares, lines, &own, &table, NULL),
+                         TN_OK);
+        assert_int_equal(tn_place_table_least(table, rows, 0, &options, &within, &least, NULL), TN_OK);
+        recall_least(table, rows, &options, &within, &least);
         const uint64_t best = least_as_built(&map, rows, &build, &options, &within);
         if (best == UINT64_MAX)
             assert_true(least.bram18 > within.bram18 || least.uram > within.uram);
@@ -205,7 +223,8 @@ static void least_of_places(void **state) {
         options.as_built = false;
         options.searched = true;
         tn_placement found;
-        assert_int_equal(tn_place_table_least(table, rows, &options, &within, &least, NULL), TN_OK);
+        assert_int_equal(tn_place_table_least(table, rows, 0, &options, &within, &least, NULL), TN_OK);
+        recall_least(table, rows, &options, &within, &least);
         assert_int_equal(tn_placement_search(device, 32, &map, rows, &build, &within, 0, &own, &found, NULL),
                          TN_OK);
         if (found.fits) {
