@@ -530,6 +530,10 @@ const tn_laid_kinds *tn_laid_map_kinds(const tn_laid_map *laid_map) {
     return &laid_map->kinds;
 }
 
+const uint32_t *tn_laid_map_row_kinds(const tn_laid_map *laid_map) {
+    return laid_map->row_kinds.of_memory;
+}
+
 /* The list that what lies so is in. */
 static tn_laid **list_of(const tn_laid_map *laid_map, const tn_laid_key *key) {
     const uint64_t count[] = {key->rows,  key->columns, key->reduction, key->vector,

@@ -101,6 +101,8 @@ tn_status tn_laid_map_make(tn_laid_step *laid, const tn_map *map, tn_arena *aren
                            tn_error *error);
 /* Which arrays and layers lie alike under it. */
 const tn_laid_kinds *tn_laid_map_kinds(const tn_laid_map *laid_map);
+/* The kind of each memory's rows: [map->memories]. */
+const uint32_t *tn_laid_map_row_kinds(const tn_laid_map *laid_map);
 
 /* Where everything lies under a build whose layouts are not ideal: found, or as it was found before. That of the first bound
  * is valid until the next call; others stay. */

@@ -541,6 +541,13 @@ uint64_t tn_mapped_rows(const tn_mapped *memory, uint64_t elements) {
     return rows;
 }
 
+uint64_t tn_map_most_copies(const tn_map *map) {
+    uint64_t most = 1;
+    for (uint32_t m = 0; m < map->memories; m++)
+        if (map->memory[m].grouped) most = tn_greatest(most, map->memory[m].copies);
+    return most;
+}
+
 uint32_t tn_widest_row_log(const tn_build *build) {
     uint64_t most = 1;
     uint32_t log = 0;

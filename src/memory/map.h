@@ -136,6 +136,9 @@ uint64_t tn_mapped_row(const tn_mapped *memory, const tn_build *build);
 /* Rows of so many elements that the arrays of one copy take, one behind the other, with nothing padded. */
 uint64_t tn_mapped_rows(const tn_mapped *memory, uint64_t elements);
 
+/* The most copies that a memory of the map has which is grouped, 1 where none is: groups of more are as large. */
+uint64_t tn_map_most_copies(const tn_map *map);
+
 /* The logarithm of the widest row that any memory has under the build. */
 uint32_t tn_widest_row_log(const tn_build *build);
 

@@ -219,41 +219,62 @@ tn_status tn_known_lines_new(tn_arena *arena, tn_known_lines **lines, tn_error *
     return TN_OK;
 }
 
-/* The number of what these options ask for. */
-static tn_status number_asked(tn_known_lines *lines, const tn_place_options *all, uint64_t *number,
-                              tn_error *error) {
+/* The number of these places among those that lines are known of; their groups are kept with it. */
+static tn_status number_places(const tn_place_options *all, const uint64_t *group, size_t groups,
+                               tn_lined_places *places, tn_error *error) {
+    tn_known_lines *lines = places->known;
     asked_places *own = lines->asked;
-    uint64_t *group;
-    while (own && (own->splits != all->splits || memcmp(own->styles, all->styles, sizeof own->styles) != 0 ||
-                   own->groups != all->groups ||
-                   (all->groups && memcmp(own->group, all->group, all->groups * sizeof *group) != 0)))
+    uint64_t *kept;
+    while (own &&
+           (own->splits != all->splits || memcmp(own->styles, all->styles, sizeof own->styles) != 0 ||
+            own->groups != groups || (groups && memcmp(own->group, group, groups * sizeof *group) != 0)))
         own = own->next;
     if (!own) {
         TN_TRY(TN_NEW(lines->arena, 1, &own, error));
-        TN_TRY(TN_NEW(lines->arena, all->groups, &group, error));
-        if (all->groups) memcpy(group, all->group, all->groups * sizeof *group);
+        TN_TRY(TN_NEW(lines->arena, groups, &kept, error));
+        if (groups) memcpy(kept, group, groups * sizeof *kept);
         *own = (asked_places){.splits = all->splits,
-                              .groups = all->groups,
-                              .group = group,
+                              .groups = groups,
+                              .group = kept,
                               .number = 1 + (lines->asked ? lines->asked->number : 0),
                               .next = lines->asked};
         memcpy(own->styles, all->styles, sizeof own->styles);
         lines->asked = own;
     }
-    *number = own->number;
+    places->number = own->number;
+    places->group = groups ? own->group : NULL;
     return TN_OK;
 }
 
-tn_status tn_lined_places_find(const tn_place_options *all, tn_lined_places *places, tn_error *error) {
-    places->group = all->group;
+/* Groups of different sizes: none has more members than there are. */
+static tn_status find_groups(const tn_place_options *all, tn_arena *arena, tn_lined_places *places,
+                             tn_error *error) {
+    uint64_t *group;
+    size_t groups = 0;
+    places->copies = tn_map_most_copies(places->map);
+    TN_TRY(TN_NEW(arena, all->groups, &group, error));
+    for (size_t i = 0; i < all->groups; i++) {
+        const uint64_t size = tn_least(all->group[i], places->copies);
+        size_t k = 0;
+        while (k < groups && group[k] != size) k++;
+        group[k] = size;
+        if (k == groups) groups++;
+    }
+    places->store[TN_STORE_CORES].groups = groups ? groups : 1;
+    places->store[TN_STORE_ACTIVATIONS].groups = 1;
+    return number_places(all, group, groups, places, error);
+}
+
+tn_status tn_lined_places_find(const tn_place_options *all, tn_arena *arena, tn_lined_places *places,
+                               tn_error *error) {
+    TN_TRY(find_groups(all, arena, places, error));
     for (int split = 0; split < TN_SPLITS_MOST; split++)
         if (all->splits >> split & 1) places->split[places->splits++] = (tn_array_split)split;
     for (int s = 0; s < TN_STORES; s++) {
         tn_store_places *store = &places->store[s];
-        store->groups = s == TN_STORE_CORES && all->groups ? all->groups : 1;
         for (int style = 0; style < TN_STYLES_MOST; style++)
             if (all->styles[s] >> style & 1) store->style[store->styles++] = (tn_memory_style)style;
         store->each = store->styles * store->groups;
     }
-    return number_asked(places->known, all, &places->number, error);
+    return TN_OK;
 }

@@ -46,12 +46,15 @@ typedef struct tn_lined_places {
     uint64_t number; /* of the places, among those that lines are known of */
     size_t splits;
     tn_array_split split[TN_SPLITS_MOST];
-    const uint64_t *group; /* [store[TN_STORE_CORES].groups] */
+    uint64_t copies; /* the most that a memory has which is grouped: larger groups are as large */
+    const uint64_t
+        *group; /* [store[TN_STORE_CORES].groups]: each of another size; NULL: none are asked for */
     tn_store_places store[TN_STORES];
 } tn_lined_places;
 
 /* Fills in the places, of `all`, beside the device, word, map, shares and known lines that stand in *places. */
-tn_status tn_lined_places_find(const tn_place_options *all, tn_lined_places *places, tn_error *error);
+tn_status tn_lined_places_find(const tn_place_options *all, tn_arena *arena, tn_lined_places *places,
+                               tn_error *error);
 
 /* How many groups the memory may be in. */
 size_t tn_lined_groups(const tn_lined_places *places, const tn_mapped *memory);

@@ -44,10 +44,16 @@ typedef struct routed_sums {
     struct routed_sums *next;
 } routed_sums;
 
+/* Of memories as built. */
+typedef struct built_sums {
+    uint32_t sides;                   /* bit i: some memory is on side i (tn_side) */
+    tn_amounts *store[TN_STORES];     /* [splits][styles][groups]; NULL: not asked for yet */
+    tn_port_source (*port)[TN_SIDES]; /* [splits][groups of cores]; likewise */
+} built_sums;
+
 /* Of all memories with rows that have a number. */
 typedef struct row_sums {
-    tn_amounts *store[TN_STORES];     /* as built: [splits][styles][groups]; NULL: not asked for yet */
-    tn_port_source (*port)[TN_SIDES]; /* likewise: [splits][groups of cores] */
+    built_sums built;
     routed_sums *routed;
     searched_sums *searched;
 } row_sums;
@@ -64,6 +70,10 @@ struct tn_place_table {
     tn_arena *arena;
     tn_amounts *listed[TN_STORES];      /* of a split */
     tn_place_line (*line)[TN_ROW_LOGS]; /* [map->memories]: by the logarithm of a row's elements */
+    uint32_t kinds;                     /* of rows: memories of a kind have equal ones */
+    uint32_t *begin;                    /* [kinds + 1]: the first member of each, */
+    uint32_t *member;                   /* [map->memories]: memories by kind */
+    built_sums (*of_kind)[TN_ROW_LOGS]; /* [kinds] */
     alike *order;                      /* [map->memories]: those that are alike but for their rows together */
     size_t numbers;                    /* of rows */
     row_sums **sums;                   /* [numbers]; NULL: not asked for yet */
@@ -78,88 +88,65 @@ static tn_place_line *line_of(tn_place_table *table, uint32_t m, const tn_row *r
 
 /* ---- as the keys of a build say: one style and group for all memories of a store ---- */
 
-/* Memories that are alike but for their rows come behind each other. */
-static int compare_alike(const tn_mapped *a, const tn_mapped *b) {
-    const uint64_t of_a[] = {a->store, a->grouped, a->copies, a->word_bits, a->sides},
-                   of_b[] = {b->store, b->grouped, b->copies, b->word_bits, b->sides};
-    for (size_t i = 0; i < sizeof of_a / sizeof *of_a; i++)
-        if (of_a[i] != of_b[i]) return of_a[i] < of_b[i] ? -1 : 1;
-    return 0;
+static tn_status begin_built(const tn_place_table *table, built_sums *sums, tn_error *error) {
+    const tn_lined_places *places = &table->places;
+    *sums = (built_sums){0};
+    for (int s = 0; s < TN_STORES; s++)
+        TN_TRY(TN_NEW(table->arena, places->splits * places->store[s].each, &sums->store[s], error));
+    return TN_NEW(table->arena, places->splits * places->store[TN_STORE_CORES].groups, &sums->port, error);
 }
 
-static int by_likeness(const void *a, const void *b) {
-    const alike *x = a, *y = b;
-    const int order = compare_alike(x->memory, y->memory);
-    return order ? order : (x->index > y->index) - (x->index < y->index);
-}
-
-static tn_status order_memories(tn_place_table *table, tn_error *error) {
-    const uint32_t memories = table->places.map->memories;
-    TN_TRY(TN_NEW(table->arena, memories, &table->order, error));
-    for (uint32_t m = 0; m < memories; m++) table->order[m] = (alike){&table->places.map->memory[m], m, 0};
-    if (memories) qsort(table->order, memories, sizeof *table->order, by_likeness);
+static tn_status add_memory(tn_place_table *table, uint32_t m, const tn_row *row, built_sums *sums,
+                            tn_error *error) {
+    const tn_lined_places *places = &table->places;
+    const tn_mapped *memory = &places->map->memory[m];
+    const tn_store_places *store = &places->store[memory->store];
+    const size_t groups = tn_lined_groups(places, memory), cores = places->store[TN_STORE_CORES].groups;
+    tn_place_line *own = line_of(table, m, row);
+    sums->sides |= memory->sides;
+    if (!own->as_built) TN_TRY(tn_place_line_fill(places, m, row, table->arena, own, error));
+    for (size_t i = 0; i < places->splits * store->each; i++)
+        add(&sums->store[memory->store][i], &own->as_built[groups == store->groups ? i : i / store->groups]);
+    for (size_t i = 0; i < places->splits * cores; i++)
+        for (int side = 0; side < TN_SIDES; side++)
+            if (memory->sides >> side & 1)
+                tn_port_add(&sums->port[i][side], &own->port[groups == 1 ? i / cores : i]);
     return TN_OK;
 }
 
-static bool is_same_row(const tn_row *a, const tn_row *b) {
-    return a->elements == b->elements && a->depth == b->depth && a->unpadded_depth == b->unpadded_depth &&
-           a->of_bound == b->of_bound;
-}
-
-/* The first memory of those that take as much as others before them counts them, which count none. */
-static void count_alike(tn_place_table *table, const tn_row *rows) {
-    uint32_t first = 0;
-    for (uint32_t i = 0; i < table->places.map->memories; i++) {
-        alike *own = &table->order[i];
-        if (compare_alike(own->memory, table->order[first].memory) != 0) first = i;
-        uint32_t k = first;
-        while (k < i &&
-               !(table->order[k].count > 0 && is_same_row(&rows[own->index], &rows[table->order[k].index])))
-            k++;
-        own->count = 0;
-        table->order[k].count++;
-    }
-}
-
-static void add_times(tn_amounts *sum, const tn_amounts *taken, uint64_t count) {
-    sum->bram18 += taken->bram18 * count;
-    sum->uram += taken->uram * count;
-    sum->lutram += taken->lutram * count;
-}
-
-static tn_status add_memories(tn_place_table *table, const alike *its, const tn_row *row, row_sums *sums,
-                              tn_error *error) {
-    const tn_mapped *memory = its->memory;
-    const tn_store_places *store = &table->places.store[memory->store];
-    const size_t groups = tn_lined_groups(&table->places, memory),
-                 cores = table->places.store[TN_STORE_CORES].groups;
-    tn_place_line *own = line_of(table, its->index, row);
-    if (!own->as_built) TN_TRY(tn_place_line_fill(&table->places, its->index, row, table->arena, own, error));
-    for (size_t i = 0; i < table->places.splits * store->each; i++)
-        add_times(&sums->store[memory->store][i],
-                  &own->as_built[groups == store->groups ? i : i / store->groups], its->count);
-    for (size_t i = 0; i < table->places.splits * cores; i++) {
-        tn_port_source port = own->port[groups == 1 ? i / cores : i];
-        port.memories *= its->count;
-        port.narrow *= its->count;
+static void add_built(const tn_place_table *table, const built_sums *more, built_sums *sums) {
+    const tn_lined_places *places = &table->places;
+    for (int s = 0; s < TN_STORES; s++)
+        for (size_t i = 0; i < places->splits * places->store[s].each; i++)
+            add(&sums->store[s][i], &more->store[s][i]);
+    for (size_t i = 0; i < places->splits * places->store[TN_STORE_CORES].groups; i++)
         for (int side = 0; side < TN_SIDES; side++)
-            if (memory->sides >> side & 1) tn_port_add(&sums->port[i][side], &port);
+            if (more->sides >> side & 1) tn_port_add(&sums->port[i][side], &more->port[i][side]);
+}
+
+/* Memories of a kind, as they were summed before with rows as long. */
+static tn_status add_kind(tn_place_table *table, uint32_t kind, const tn_row *rows, built_sums *sums,
+                          tn_error *error) {
+    const uint32_t begin = table->begin[kind], end = table->begin[kind + 1], first = table->member[begin];
+    if (end == begin + 1) return add_memory(table, first, &rows[first], sums, error);
+    built_sums *own = &table->of_kind[kind][tn_log_above(rows[first].elements)];
+    if (!own->port) {
+        built_sums made;
+        TN_TRY(begin_built(table, &made, error));
+        for (uint32_t i = begin; i < end; i++)
+            TN_TRY(add_memory(table, table->member[i], &rows[table->member[i]], &made, error));
+        *own = made;
     }
+    add_built(table, own, sums);
     return TN_OK;
 }
 
 /* Under all splits, styles and groups of the table. */
-static tn_status sum_memories(tn_place_table *table, const tn_row *rows, row_sums *sums, tn_error *error) {
-    for (int s = 0; s < TN_STORES; s++)
-        TN_TRY(
-            TN_NEW(table->arena, table->places.splits * table->places.store[s].each, &sums->store[s], error));
-    TN_TRY(TN_NEW(table->arena, table->places.splits * table->places.store[TN_STORE_CORES].groups,
-                  &sums->port, error));
-    count_alike(table, rows);
-    for (uint32_t i = 0; i < table->places.map->memories; i++) {
-        const alike *its = &table->order[i];
-        if (its->count > 0) TN_TRY(add_memories(table, its, &rows[its->index], sums, error));
-    }
+static tn_status sum_memories(tn_place_table *table, const tn_row *rows, built_sums *sums, tn_error *error) {
+    built_sums made;
+    TN_TRY(begin_built(table, &made, error));
+    for (uint32_t k = 0; k < table->kinds; k++) TN_TRY(add_kind(table, k, rows, &made, error));
+    *sums = made;
     return TN_OK;
 }
 
@@ -178,10 +165,12 @@ static tn_status find_sums(tn_place_table *table, uint32_t number, row_sums **su
     return TN_OK;
 }
 
-static bool has_group(const tn_place_options *options, uint64_t group) {
-    for (size_t i = 0; i < options->groups; i++)
-        if (options->group[i] == group) return true;
-    return options->groups == 0;
+/* Whether some build of the options has the i-th group of cores. */
+static bool has_group(const tn_place_table *table, const tn_place_options *options, size_t i) {
+    const tn_lined_places *places = &table->places;
+    for (size_t k = 0; k < options->groups && places->group; k++)
+        if (tn_least(options->group[k], places->copies) == places->group[i]) return true;
+    return options->groups == 0 || !places->group;
 }
 
 /* Of what is before the kernels at each split and group of cores that the options have. */
@@ -201,8 +190,8 @@ static tn_status find_routing(const tn_place_table *table, row_sums *sums, const
     *lut = routed->lut;
     for (size_t i = 0; i < all; i++)
         if (routed->lut[i] == UINT64_MAX && options->splits >> table->places.split[i / groups] & 1 &&
-            has_group(options, table->places.group ? table->places.group[i % groups] : 1))
-            routed->lut[i] = options->routing(options->routing_user, sums->port[i]);
+            has_group(table, options, i % groups))
+            routed->lut[i] = options->routing(options->routing_user, sums->built.port[i]);
     return TN_OK;
 }
 
@@ -288,10 +277,10 @@ static uint32_t list_sums(const tn_place_table *table, const row_sums *sums, con
     uint32_t count = 0;
     for (size_t i = 0; i < store->each; i++) {
         const size_t group = i % store->groups;
-        tn_amounts sum = sums->store[s][split * store->each + i];
+        tn_amounts sum = sums->built.store[s][split * store->each + i];
         if (!(options->styles[s] >> store->style[i / store->groups] & 1)) continue;
         if (s == TN_STORE_CORES) {
-            if (!has_group(options, table->places.group ? table->places.group[group] : 1)) continue;
+            if (!has_group(table, options, group)) continue;
             sum.routing_lut = routing_lut[split * store->groups + group];
         }
         tn_amounts_keep(list, &count, &sum);
@@ -303,7 +292,7 @@ static tn_status judge_as_built(judging *state, const tn_row *rows, row_sums *su
                                 const tn_place_options *options) {
     tn_place_table *table = state->table;
     const uint64_t *lut;
-    if (!sums->port) TN_TRY(sum_memories(table, rows, sums, state->error));
+    if (!sums->built.port) TN_TRY(sum_memories(table, rows, &sums->built, state->error));
     TN_TRY(find_routing(table, sums, options, &lut, state->error));
     for (size_t split = 0; split < table->places.splits; split++) {
         if (!(options->splits >> table->places.split[split] & 1)) continue;
@@ -325,6 +314,55 @@ static tn_status judge_as_built(judging *state, const tn_row *rows, row_sums *su
 }
 
 /* ---- as they are searched: each memory by itself, within the budgets ---- */
+
+/* Memories that are alike but for their rows come behind each other. */
+static int compare_alike(const tn_mapped *a, const tn_mapped *b) {
+    const uint64_t of_a[] = {a->store, a->grouped, a->copies, a->word_bits, a->sides},
+                   of_b[] = {b->store, b->grouped, b->copies, b->word_bits, b->sides};
+    for (size_t i = 0; i < sizeof of_a / sizeof *of_a; i++)
+        if (of_a[i] != of_b[i]) return of_a[i] < of_b[i] ? -1 : 1;
+    return 0;
+}
+
+static int by_likeness(const void *a, const void *b) {
+    const alike *x = a, *y = b;
+    const int order = compare_alike(x->memory, y->memory);
+    return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+static tn_status order_memories(tn_place_table *table, tn_error *error) {
+    const uint32_t memories = table->places.map->memories;
+    TN_TRY(TN_NEW(table->arena, memories, &table->order, error));
+    for (uint32_t m = 0; m < memories; m++) table->order[m] = (alike){&table->places.map->memory[m], m, 0};
+    if (memories) qsort(table->order, memories, sizeof *table->order, by_likeness);
+    return TN_OK;
+}
+
+static bool is_same_row(const tn_row *a, const tn_row *b) {
+    return a->elements == b->elements && a->depth == b->depth && a->unpadded_depth == b->unpadded_depth &&
+           a->of_bound == b->of_bound;
+}
+
+/* The first memory of those that take as much as others before them counts them, which count none. */
+static void count_alike(tn_place_table *table, const tn_row *rows) {
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < table->places.map->memories; i++) {
+        alike *own = &table->order[i];
+        if (compare_alike(own->memory, table->order[first].memory) != 0) first = i;
+        uint32_t k = first;
+        while (k < i &&
+               !(table->order[k].count > 0 && is_same_row(&rows[own->index], &rows[table->order[k].index])))
+            k++;
+        own->count = 0;
+        table->order[k].count++;
+    }
+}
+
+static void add_times(tn_amounts *sum, const tn_amounts *taken, uint64_t count) {
+    sum->bram18 += taken->bram18 * count;
+    sum->uram += taken->uram * count;
+    sum->lutram += taken->lutram * count;
+}
 
 /* What each memory takes at the place where its blocks at these prices are cheapest. */
 static double cheapest(const tn_place_table *table, const double price[2], tn_amounts *sum) {
@@ -453,26 +491,44 @@ static tn_status judge_searched(judging *state, const tn_row *rows, row_sums *su
 bool tn_place_table_knows(const tn_place_table *table, uint32_t number, const tn_place_options *options,
                           const tn_placement_budget *within) {
     const row_sums *sums = number > 0 && number < table->numbers ? table->sums[number] : NULL;
-    return sums && (!options->as_built || sums->port) &&
+    return sums && (!options->as_built || sums->built.port) &&
            (!options->searched || recall_searched(sums, options, within));
 }
 
 /* ---- the table ---- */
 
+/* kind_of[map->memories]; NULL: each is of its own. */
+static tn_status list_kinds(tn_place_table *table, const uint32_t *kind_of, tn_error *error) {
+    const uint32_t memories = table->places.map->memories;
+    for (uint32_t m = 0; m < memories; m++)
+        table->kinds = (uint32_t)tn_greatest(table->kinds, 1 + (uint64_t)(kind_of ? kind_of[m] : m));
+    TN_TRY(TN_NEW(table->arena, (size_t)table->kinds + 2, &table->begin, error));
+    TN_TRY(TN_NEW(table->arena, memories, &table->member, error));
+    TN_TRY(TN_NEW(table->arena, table->kinds, &table->of_kind, error));
+    uint32_t *end =
+        table->begin + 1; /* while members are listed the end of each kind is the next one's beginning */
+    for (uint32_t m = 0; m < memories; m++) end[(kind_of ? kind_of[m] : m) + 1]++;
+    for (uint32_t k = 0; k < table->kinds; k++) end[k + 1] += end[k];
+    for (uint32_t m = 0; m < memories; m++) table->member[end[kind_of ? kind_of[m] : m]++] = m;
+    return TN_OK;
+}
+
 tn_status tn_place_table_make(const tn_device *device, uint64_t word_bits, const tn_map *map,
-                              const tn_place_options *all, tn_known_shares *shares, tn_known_lines *lines,
-                              tn_arena *arena, tn_place_table **table, tn_error *error) {
+                              const uint32_t *row_kind, const tn_place_options *all, tn_known_shares *shares,
+                              tn_known_lines *lines, tn_arena *arena, tn_place_table **table,
+                              tn_error *error) {
     tn_place_table *made;
     TN_TRY(TN_NEW(arena, 1, &made, error));
     *made = (tn_place_table){
         .places = {.device = device, .word_bits = word_bits, .map = map, .shares = shares, .known = lines},
         .arena = arena};
-    TN_TRY(tn_lined_places_find(all, &made->places, error));
+    TN_TRY(tn_lined_places_find(all, arena, &made->places, error));
     for (int store = 0; store < TN_STORES; store++)
         TN_TRY(TN_NEW(arena, made->places.store[store].each, &made->listed[store], error));
     TN_TRY(TN_NEW(arena, map->memories, &made->line, error));
     TN_TRY(TN_NEW(arena, map->memories, &made->choice, error));
     TN_TRY(order_memories(made, error));
+    TN_TRY(list_kinds(made, row_kind, error));
     *table = made;
     return TN_OK;
 }

@@ -60,12 +60,14 @@ uint64_t tn_place_least_capacity(const tn_place_least *least, uint64_t lut);
 typedef struct tn_known_lines tn_known_lines;
 tn_status tn_known_lines_new(tn_arena *arena, tn_known_lines **lines, tn_error *error);
 
-/* Styles, splits and groups of `all` are those that will be asked for. Map, shares, lines and groups must outlive the table, which
- * lives in `arena`. */
+/* Styles, splits and groups of `all` are those that will be asked for. row_kind[map->memories]: those of one kind always have equal
+ * rows (memory/row_kinds.h); NULL: nothing is known of that. Map, shares, lines and groups must outlive the table, which lives in
+ * `arena`. */
 typedef struct tn_place_table tn_place_table;
 tn_status tn_place_table_make(const tn_device *device, uint64_t word_bits, const tn_map *map,
-                              const tn_place_options *all, tn_known_shares *shares, tn_known_lines *lines,
-                              tn_arena *arena, tn_place_table **table, tn_error *error);
+                              const uint32_t *row_kind, const tn_place_options *all, tn_known_shares *shares,
+                              tn_known_lines *lines, tn_arena *arena, tn_place_table **table,
+                              tn_error *error);
 
 /* rows[map->memories]: each follows from its elements alone. number: of these rows, from 1, under which what is found of them is
  * remembered; 0: they have none. `options` are among the table's; what stands in *least lives as long as the table. */

@@ -1,3 +1,4 @@
+#include "base/checked.h"
 #include "base/digest.h"
 #include "base/memory.h"
 #include "price/bound.h"
@@ -39,6 +40,7 @@ typedef struct {
     bool every;
     tn_build routed;
     uint64_t lanes_lut;
+    uint64_t copies; /* the most that are grouped (tn_map_most_copies) */
     tn_place_list *list;
     part *part[TN_STORES];
     tn_error *error;
@@ -128,6 +130,14 @@ static bool is_open(const tn_build_set *set, uint32_t axis) {
     return set->free >> axis & 1 && tn_build_key_level(set->axis[axis].key) == TN_LEVEL_PLACE;
 }
 
+/* Whether the value makes groups that one before it makes: none has more members than there are. */
+static bool is_repeated(const lister *state, const tn_build_axis *axis, size_t v) {
+    if (axis->key->offset != offsetof(tn_build, group) || state->every) return false;
+    size_t first = 0;
+    while (tn_least(axis->value[first], state->copies) != tn_least(axis->value[v], state->copies)) first++;
+    return first < v;
+}
+
 /* The places of the set, whose keys up to the axis are fixed. */
 static tn_status list_places(const lister *state, const place *spot, uint32_t axis) {
     while (axis < spot->set.axes && !is_open(&spot->set, axis)) axis++;
@@ -138,6 +148,7 @@ static tn_status list_places(const lister *state, const place *spot, uint32_t ax
     const tn_build_axis *free = &spot->set.axis[axis];
     for (size_t v = 0; v < free->count; v++) {
         place next = *spot;
+        if (is_repeated(state, free, v)) continue;
         next.set = tn_build_set_fixed(&spot->set, axis, v);
         next.number = spot->number * free->count + v;
         for (int store = 0; store < TN_STORES; store++)
@@ -192,6 +203,7 @@ tn_status tn_price_set_places(tn_workload *workload, const tn_build_set *set, bo
     TN_TRY(tn_workload_plan(state.workload, &effective.build, &state.plan, error));
     if (state.plan->map.memories)
         TN_TRY(tn_recall_lanes_lut(state.workload, &state.routed, &state.lanes_lut, error));
+    state.copies = tn_map_most_copies(&state.plan->map);
     TN_TRY(begin_parts(&state, &effective));
     const place first = {.set = effective};
     TN_TRY(list_places(&state, &first, 0));

@@ -361,8 +361,9 @@ static tn_status find_table(tn_workload *workload, tn_plan *plan, const tn_build
     if (!programs->shares) TN_TRY(tn_known_shares_new(programs->layers.arena, &programs->shares, error));
     if (!programs->lines) TN_TRY(tn_known_lines_new(programs->layers.arena, &programs->lines, error));
     plan->in_table = all;
-    return tn_place_table_make(workload->device, workload->word_bits, &plan->map, &all, programs->shares,
-                               programs->lines, workload->arena, &plan->place_table, error);
+    const uint32_t *kinds = plan->layouts ? tn_laid_map_row_kinds(plan->layouts) : NULL; /* off chip */
+    return tn_place_table_make(workload->device, workload->word_bits, &plan->map, kinds, &all,
+                               programs->shares, programs->lines, workload->arena, &plan->place_table, error);
 }
 
 /* What is left of the device beside the memory of the descriptors. */

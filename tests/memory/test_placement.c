@@ -210,8 +210,8 @@ static void least_of_places(void **state) {
         const tn_placement_budget within = {draw(&random, 900), draw(&random, 120), UINT32_MAX};
         tn_place_least least;
         tn_place_table *table;
-        assert_int_equal(tn_place_table_make(device, 32, &map, &options, shares, lines, &own, &table, NULL),
-                         TN_OK);
+        assert_int_equal(
+            tn_place_table_make(device, 32, &map, NULL, &options, shares, lines, &own, &table, NULL), TN_OK);
         assert_int_equal(tn_place_table_least(table, rows, 0, &options, &within, &least, NULL), TN_OK);
         recall_least(table, rows, &options, &within, &least);
         const uint64_t best = least_as_built(&map, rows, &build, &options, &within);
