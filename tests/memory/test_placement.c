@@ -133,12 +133,13 @@ static uint64_t blocks_bits(const tn_blocks *blocks) {
 static uint64_t least_as_built(const tn_map *map, const tn_row *rows, const tn_build *base,
                                const tn_place_options *options, const tn_placement_budget *within) {
     uint64_t least = UINT64_MAX;
-    for (int style = 0; style < 2 * TN_STYLE_DISTRIBUTED * TN_STYLE_DISTRIBUTED; style++) {
+    const size_t groups = options->groups;
+    for (size_t style = 0; style < groups * TN_STYLE_DISTRIBUTED * TN_STYLE_DISTRIBUTED; style++) {
         tn_build build = *base;
         tn_blocks sum = {0};
-        build.group = options->group[style % 2];
-        build.core_memory = (uint32_t)(style / 2 % TN_STYLE_DISTRIBUTED);
-        build.activation_memory = (uint32_t)(style / 2 / TN_STYLE_DISTRIBUTED);
+        build.group = options->group[style % groups];
+        build.core_memory = (uint32_t)(style / groups % TN_STYLE_DISTRIBUTED);
+        build.activation_memory = (uint32_t)(style / groups / TN_STYLE_DISTRIBUTED);
         for (uint32_t i = 0; i < map->memories; i++) {
             const tn_place place = tn_place_as_built(&map->memory[i], &build);
             tn_placed placed;
@@ -180,7 +181,7 @@ static void least_of_places(void **state) {
     for (uint64_t seed = 1; seed <= 300; seed++) {
         tn_arena own = {0};
         uint64_t random = seed;
-        static const uint64_t groups[] = {1, 4};
+        static const uint64_t groups[] = {1, 4, 16, 32}; /* of no more copies than 8 */
         const tn_use use = {TN_SIDE_LEFT, {1, 1}};
         tn_mapped memory[MEMORIES] = {{0}};
         tn_extent extent[MEMORIES];
@@ -201,17 +202,24 @@ static void least_of_places(void **state) {
                                     .extents = 1,
                                     .extent = &extent[i]};
         }
+        uint32_t kind[MEMORIES], kinds = 0; /* of equal rows */
+        for (uint32_t i = 0; i < MEMORIES; i++) {
+            uint32_t like = 0;
+            while (rows[like].elements != rows[i].elements) like++;
+            kind[i] = like < i ? kind[like] : kinds++;
+        }
         tn_place_options options = {.styles = {7, 7},
                                     .splits = 1u << TN_SPLIT_RESHAPE,
-                                    .groups = 2,
+                                    .groups = sizeof groups / sizeof *groups,
                                     .group = groups,
                                     .read_ports = build.read_ports,
                                     .as_built = true};
         const tn_placement_budget within = {draw(&random, 900), draw(&random, 120), UINT32_MAX};
         tn_place_least least;
         tn_place_table *table;
-        assert_int_equal(
-            tn_place_table_make(device, 32, &map, NULL, &options, shares, lines, &own, &table, NULL), TN_OK);
+        assert_int_equal(tn_place_table_make(device, 32, &map, seed % 2 ? kind : NULL, &options, shares,
+                                             lines, &own, &table, NULL),
+                         TN_OK);
         assert_int_equal(tn_place_table_least(table, rows, 0, &options, &within, &least, NULL), TN_OK);
         recall_least(table, rows, &options, &within, &least);
         const uint64_t best = least_as_built(&map, rows, &build, &options, &within);
