@@ -26,19 +26,23 @@ static const tn_column outside_columns[] = {
 };
 const tn_record tn_outside_record = TN_RECORD(tn_outside, outside_columns);
 
-/* "latency -1.4 %, memory -12 %, nothing else changes"; the last where nothing gets worse */
+/* "latency -1.4 %, memory -12 %, nothing else changes"; the last where nothing gets worse. Of what none is taken now no share can be
+ * told. */
 static void put_effects(const double *before, const double *after, tn_buffer *out) {
     static const double SHOWN = 0.0005; /* less is 0.0 % */
     bool some = false, others = false, worse = false;
     for (int i = 0; i < TN_OUTSIDE_VALUES; i++) {
-        const double change = before[i] > 0 ? after[i] / before[i] - 1 : 0;
+        const double change = before[i] > 0 ? after[i] / before[i] - 1 : after[i] > 0;
         if (fabs(change) < SHOWN) {
             others = true;
             continue;
         }
         worse |= change > 0;
-        tn_buffer_format(out, "%s%s %+.*f %%", some ? ", " : "", tn_outside_titles[i],
-                         fabs(change) < 0.0995 ? 1 : 0, 100 * change);
+        if (before[i] == 0)
+            tn_buffer_format(out, "%s%s that takes none now", some ? ", " : "", tn_outside_titles[i]);
+        else
+            tn_buffer_format(out, "%s%s %+.*f %%", some ? ", " : "", tn_outside_titles[i],
+                             fabs(change) < 0.0995 ? 1 : 0, 100 * change);
         some = true;
     }
     if (others && !worse) tn_buffer_format(out, "%snothing else changes", some ? ", " : "");

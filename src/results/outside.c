@@ -204,14 +204,20 @@ static tn_status describe(const search *state, const tn_priced *priced, candidat
     return TN_OK;
 }
 
+/* As a share of it; of nothing anything is all. */
+static double relative(double before, double after) {
+    if (before == 0) return (after > 0) - (after < 0);
+    return (after - before) / fabs(before);
+}
+
 /* Compares with the given design. An objective that is not known (accuracy) stays as it is where the values do. */
 static void compare(const search *state, candidate *entry) {
     bool worse = entry->effect == TN_EFFECT_VALUES;
     entry->best = entry->sum = 0;
     for (size_t i = 0; i < state->space->objectives; i++) {
         const double before = state->own.objective[i], after = entry->objective[i];
-        if (isnan(before) || isnan(after) || before == 0) continue;
-        const double change = (after - before) / fabs(before);
+        if (isnan(before) || isnan(after)) continue;
+        const double change = relative(before, after);
         worse |= change > 0;
         entry->sum += change;
         entry->best = fmin(entry->best, change);

@@ -184,8 +184,38 @@ static void no_better_change_is_missing(void **state) {
     assert_true(better > 10);
 }
 
+/* Memories in LUTRAM take no blocks: whatever takes some is worse in them. */
+static void any_block_is_more_than_none(void **state) {
+    static const char *const lutram[] = {
+        "objectives=[seconds_per_step, on_chip_bytes, dsp]", "model=byte-decoder", "constraints=[]",
+        "choices={build.rows: [2]}",
+        "set=[build.core_memory=distributed, build.activation_memory=distributed]"};
+    tn_error error = {0};
+    tn_space own;
+    tn_evaluator *evaluator;
+    tn_evaluation evaluation;
+    tn_design its;
+    tn_outside found;
+    (void)state;
+    test_ok(tn_space_load(test_source("tests/space/data/small.yaml"), lutram, sizeof lutram / sizeof *lutram,
+                          NULL, &arena, &own, &error),
+            &error);
+    test_ok(tn_evaluator_new(&own, &evaluator, &error), &error);
+    test_ok(tn_evaluate_design(evaluator, 0, &evaluation, &error), &error);
+    test_ok(tn_evaluator_design(evaluator, &arena, &its, &error), &error);
+    assert_int_equal(evaluation.price.on_chip_bytes, 0);
+    for (tn_outside_what what = TN_OUTSIDE_SPACE; what <= TN_OUTSIDE_FREE; what++) {
+        test_ok(tn_outside_find(&own, &its, what, &arena, &found, &error), &error);
+        assert_true(found.tried > 10);
+        for (size_t i = 0; i < found.count; i++)
+            assert_false(found.change[i].value[1] > 0 && found.change[i].dominates);
+    }
+    tn_evaluator_free(evaluator);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_block_is_more_than_none),
         cmocka_unit_test(each_change_is_priced),
         cmocka_unit_test(no_better_change_is_missing),
     };
