@@ -4,6 +4,7 @@
 #include "base/group.h"
 #include "kernel/tiling.h"
 #include "kernel/vector.h"
+#include "layout/layout_demand.h"
 #include "memory/pool.h"
 
 #include <stdlib.h>
@@ -507,7 +508,7 @@ tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_are
 }
 
 static uint64_t power_above(uint64_t value) {
-    return value <= 1 ? 1 : UINT64_C(1) << (64 - __builtin_clzll(value - 1));
+    return UINT64_C(1) << tn_log_above(value);
 }
 
 static uint64_t widest(const tn_mapped *memory, const tn_build *build, bool powers) {
@@ -549,13 +550,11 @@ uint64_t tn_map_most_copies(const tn_map *map) {
 }
 
 uint32_t tn_widest_row_log(const tn_build *build) {
-    uint64_t most = 1;
-    uint32_t log = 0;
+    uint32_t most = 0;
     for (int side = 0; side < TN_SIDES; side++) {
         uint64_t edge[2];
         tn_side_edges((tn_side)side, build, edge);
-        most = tn_greatest(most, power_above(edge[0]) * power_above(edge[1]));
+        most = (uint32_t)tn_greatest(most, tn_log_above(edge[0]) + tn_log_above(edge[1]));
     }
-    while (UINT64_C(1) << log < most) log++;
-    return log;
+    return most;
 }

@@ -21,7 +21,7 @@ enum { KNOWN_KEYS = 9, KNOWN_LINES = 1 << 11 };
 enum { OF_CORES = TN_STORE_CORES, OF_ACTIVATIONS = TN_STORE_ACTIVATIONS, OF_SEARCH, KNOWN_KINDS };
 typedef struct {
     uint64_t key[KNOWN_KEYS]; /* the first 0: nothing is kept */
-    size_t bytes;
+    size_t bytes, room;
     void *content;
 } known_line;
 struct tn_known_lines {
@@ -100,7 +100,10 @@ static tn_status find_known(const tn_lined_places *places, int kind, uint32_t m,
     *found = kept->bytes == bytes && memcmp(kept->key, key, sizeof key) == 0;
     if (*found) return TN_OK;
     kept->key[0] = 0;
-    if (kept->bytes != bytes) TN_TRY(tn_arena_alloc(places->known->arena, bytes, 1, &kept->content, error));
+    if (kept->room < bytes) {
+        TN_TRY(tn_arena_alloc(places->known->arena, bytes, 1, &kept->content, error));
+        kept->room = bytes;
+    }
     kept->bytes = bytes;
     memcpy(kept->key + 1, key + 1, sizeof key - sizeof *key);
     return TN_OK;
