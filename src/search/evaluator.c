@@ -298,11 +298,26 @@ static tn_status describe_step(tn_evaluator *evaluator, const tn_build *build, t
     return TN_OK;
 }
 
-/* The design whose choices are set; a set's first one. */
+/* Builds of a set run steps of other peaks: the least of all. */
+static tn_status lower_peaks(tn_evaluator *evaluator, const tn_build_set *set, tn_evaluation *evaluation,
+                             tn_error *error) {
+    const uint32_t free = set->free & tn_build_set_axes(set, TN_BEARS_STEP);
+    for (uint32_t i = 0; i < set->axes; i++)
+        for (size_t v = 0; free >> i & 1 && v < set->axis[i].count; v++) {
+            const tn_build_set fixed = tn_build_set_fixed(set, i, v);
+            const tn_step *step;
+            TN_TRY(tn_workload_step(evaluator->workload, &fixed.build, &step, error));
+            evaluation->peak_elements = tn_least(evaluation->peak_elements, step->peak_elements);
+        }
+    return TN_OK;
+}
+
+/* The design whose choices are set, or a set. */
 static tn_status judge(tn_evaluator *evaluator, const pricing *asked, tn_evaluation *evaluation,
                        tn_cause *cause, bool *exact, tn_error *error) {
     const bool of_set = asked->kind == OF_SET || asked->kind == WORK_OF_SET;
     TN_TRY(describe_step(evaluator, &evaluator->build, evaluation, error));
+    if (of_set) TN_TRY(lower_peaks(evaluator, asked->set, evaluation, error));
     tn_status status =
         price_as(asked, evaluator->workload, &evaluator->build, &evaluation->price, exact, &evaluator->why);
     TN_TRY(tn_evaluator_as_cause(evaluator, status, cause, error));
@@ -366,20 +381,6 @@ tn_status tn_evaluate_close_bound(tn_evaluator *evaluator, uint64_t outer, uint6
                           exact, error);
 }
 
-/* Whatever step of the set has the least. */
-static tn_status lower_peaks(tn_evaluator *evaluator, const tn_build_set *set, tn_evaluation *evaluation,
-                             tn_error *error) {
-    const uint32_t free = set->free & tn_build_set_axes(set, TN_BEARS_STEP);
-    for (uint32_t i = 0; i < set->axes; i++)
-        for (size_t v = 0; free >> i & 1 && v < set->axis[i].count; v++) {
-            const tn_build_set fixed = tn_build_set_fixed(set, i, v);
-            const tn_step *step;
-            TN_TRY(tn_workload_step(evaluator->workload, &fixed.build, &step, error));
-            evaluation->peak_elements = tn_least(evaluation->peak_elements, step->peak_elements);
-        }
-    return TN_OK;
-}
-
 static tn_status evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, const pricing *asked,
                               tn_evaluation *evaluation, uint32_t *cause, bool *has, tn_error *error) {
     tn_cause found = evaluator->outer_cause;
@@ -388,7 +389,6 @@ static tn_status evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, 
     evaluator->inner = 0;
     *has = true;
     if (found == TN_CAUSE_NONE) TN_TRY(judge(evaluator, asked, evaluation, &found, &exact, error));
-    if (*has) TN_TRY(lower_peaks(evaluator, set, evaluation, error));
     *cause = (uint32_t)found;
     return TN_OK;
 }

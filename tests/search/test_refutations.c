@@ -1,8 +1,10 @@
 /* Fronts and prices that were wrong once, as small spaces: each against every design priced on its own
  * (support/every_design.h). tests/search/test_exactness.c draws such spaces at random. */
+#include "base/checked.h"
 #include "base/file.h"
 #include "price/bound.h"
 #include "results/result.h"
+#include "search/chunk_search.h"
 #include "search/decomposition.h"
 #include "support/every_design.h"
 #include "support/folder.h"
@@ -275,6 +277,65 @@ static void constraints_may_ask_for_more(void **state) {
     }
 }
 
+/* ---- steps of one set ---- */
+
+static const char activated[] = "kind: model\nname: tiny\nphase: inference\nsequence: 16\nweights:\n"
+                                "  square: {format: tt, m: 4x6, n: 6x4, rank: 2}\nlayers:\n"
+                                "  - {name: embedding, kind: embedding, vocabulary: 24, width: 24}\n"
+                                "  - {name: first, kind: linear, outputs: 24, weight: square}\n"
+                                "  - {name: relu, kind: relu}\n"
+                                "  - {name: second, kind: linear, outputs: 24, weight: square}\n"
+                                "  - {name: loss, kind: cross-entropy}\n";
+
+/* What a search of sets finds of the builds of one step, of which no design is known beforehand, is the front. */
+static void assert_searched(const tn_space *space, const test_every_design *all) {
+    const tn_chunk chunk = {.outers = 1, .inners = space->inner_count, .designs = space->inner_count};
+    tn_chunk_search search;
+    tn_outcome found;
+    tn_error error = {0};
+    assert_int_equal(space->inner_count, all->designs);
+    tn_outcome_begin(space, &found);
+    test_ok(tn_chunk_search_begin(space, false, &search, &error), &error);
+    test_ok(tn_chunk_search_run(&search, &chunk, NULL, NULL, &found, &error), &error);
+    assert_int_equal(found.front.count, all->front);
+    tn_point *point = malloc((found.front.count + 1) * sizeof *point);
+    tn_archive_points(&found.front, point);
+    for (size_t i = 0; i < found.front.count; i++) assert_true(all->design[point[i].id].on_front);
+    free(point);
+    tn_chunk_search_free(&search);
+    tn_outcome_free(&found);
+}
+
+/* What is fused lives nowhere: a set of builds is not refused for the peak of one that fuses nothing. */
+static void peaks_of_sets_are_the_least(void **state) {
+    (void)state;
+    uint64_t least = UINT64_MAX, most = 0;
+    for (int constrained = 0; constrained < 2; constrained++) {
+        char text[640], constraint[64] = "";
+        tn_space space;
+        if (constrained)
+            snprintf(constraint, sizeof constraint, "constraints: [peak_elements <= %llu]\n",
+                     (unsigned long long)least);
+        snprintf(text, sizeof text,
+                 "kind: space\nname: peaks\nmodel: model.yaml\ndevice: zcu102\n"
+                 "objectives: [cycles_per_step, dsp]\n%schoices:\n"
+                 "  build.fusion: [none, write-back]\n  build.rows: [1, 2]\n"
+                 "  build.columns: [1, 2]\n  build.vector: [1, 4]\n",
+                 constraint);
+        load(activated, text, &space);
+        space.laid_most = 0;
+        test_every_design all = test_price_every_design(&space);
+        for (uint64_t i = 0; i < all.designs; i++) {
+            least = tn_least(least, all.design[i].evaluation.peak_elements);
+            most = tn_greatest(most, all.design[i].evaluation.peak_elements);
+        }
+        assert_true(least < most);
+        assert_int_equal(all.feasible, constrained ? all.designs / 2 : all.designs);
+        assert_searched(&space, &all);
+        test_every_design_free(&all);
+    }
+}
+
 /* ---- combinations that there are not ---- */
 
 static void undefined_combinations_are_counted(void **state) {
@@ -310,9 +371,13 @@ static void undefined_combinations_are_counted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kernel_has_its_write_back),    cmocka_unit_test(terms_are_those_of_the_file),
-        cmocka_unit_test(no_bound_is_above_its_price),        cmocka_unit_test(decompositions_find_what_fits),
-        cmocka_unit_test(undefined_combinations_are_counted), cmocka_unit_test(constraints_may_ask_for_more),
+        cmocka_unit_test(every_kernel_has_its_write_back),
+        cmocka_unit_test(terms_are_those_of_the_file),
+        cmocka_unit_test(no_bound_is_above_its_price),
+        cmocka_unit_test(decompositions_find_what_fits),
+        cmocka_unit_test(peaks_of_sets_are_the_least),
+        cmocka_unit_test(undefined_combinations_are_counted),
+        cmocka_unit_test(constraints_may_ask_for_more),
     };
     return cmocka_run_group_tests(tests, test_folder_make, tear_down);
 }
