@@ -3,188 +3,87 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* A node of a treap: ordered by end, then slot; a heap by rank. */
-typedef struct tn_gap {
-    uint64_t rank;
-    uint32_t start, end, slot;
-    const struct tn_gap *least; /* of the least slot in this subtree */
-    struct tn_gap *left, *right;
-} gap;
+/* ---- which slots are free ---- */
 
-/* ---- treaps ---- */
+/* Up to 64 slots, a bit of a word each. Times are those at which some array begins, since of two arrays that live at once one
+ * begins while the other lives; a segment tree over them says of each node which slots are taken at some of its times, and
+ * which at all of them. */
+enum { BLOCK_SLOTS = 64 };
+typedef struct slot_block {
+    uint64_t *some, *all; /* [2 times]: the root is 1, the node's halves are 2 node and 2 node + 1 */
+    uint32_t slots, slot[BLOCK_SLOTS];
+    struct slot_block *next;
+} slot_block;
 
-/* Heap order, as good as random: equal gaps have equal ranks, so that a treap's form depends on nothing else.
- */
-static uint64_t rank_of(uint32_t end, uint32_t slot) {
-    uint64_t mixed = ((uint64_t)end << 32 | slot) + UINT64_C(0x9e3779b97f4a7c15);
-    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
-    return mixed ^ mixed >> 31;
-}
+typedef struct {
+    tn_arena *arena;
+    uint32_t times; /* a power of two */
+    uint32_t slots;
+    slot_block *first, **end; /* those with the lowest slots first */
+} slots_taken;
 
-static bool precedes(const gap *a, const gap *b) {
-    return a->end != b->end ? a->end < b->end : a->slot < b->slot;
-}
-
-static const gap *lesser(const gap *a, const gap *b) {
-    if (!a || !b) return a ? a : b;
-    return a->slot < b->slot ? a : b;
-}
-
-static void settle(gap *node) {
-    node->least = node;
-    if (node->left) node->least = lesser(node->least, node->left->least);
-    if (node->right) node->least = lesser(node->least, node->right->least);
-}
-
-static void split(gap *tree, const gap *node, gap **left, gap **right) {
-    if (!tree) {
-        *left = *right = NULL;
-        return;
+/* Of the block's slots those that are taken from `first` to `last`. */
+static uint64_t taken_between(const slots_taken *taken, const slot_block *block, uint32_t first,
+                              uint32_t last) {
+    const uint32_t low = taken->times + first, high = taken->times + last;
+    uint64_t slots = 0;
+    for (uint32_t a = low, b = high + 1; a < b; a /= 2, b /= 2) {
+        if (a % 2) slots |= block->some[a++];
+        if (b % 2) slots |= block->some[--b];
     }
-    if (precedes(tree, node)) {
-        split(tree->right, node, &tree->right, right);
-        *left = tree;
-    } else {
-        split(tree->left, node, left, &tree->left);
-        *right = tree;
+    for (uint32_t a = low, b = high; a > 0; a /= 2, b /= 2) slots |= block->all[a] | block->all[b];
+    return slots;
+}
+
+static void take_between(const slots_taken *taken, slot_block *block, uint32_t first, uint32_t last,
+                         uint64_t slot) {
+    const uint32_t low = taken->times + first, high = taken->times + last;
+    for (uint32_t a = low, b = high + 1; a < b; a /= 2, b /= 2) {
+        if (a % 2) block->all[a++] |= slot;
+        if (b % 2) block->all[--b] |= slot;
     }
-    settle(tree);
-}
-
-static gap *join(gap *left, gap *right) {
-    if (!left || !right) return left ? left : right;
-    gap *top = left->rank > right->rank ? left : right;
-    if (top == left)
-        left->right = join(left->right, right);
-    else
-        right->left = join(left, right->left);
-    settle(top);
-    return top;
-}
-
-static void insert(gap **tree, gap *node) {
-    while (*tree && (*tree)->rank >= node->rank) {
-        (*tree)->least = lesser((*tree)->least, node);
-        tree = precedes(node, *tree) ? &(*tree)->left : &(*tree)->right;
+    for (uint32_t a = low, b = high; a > 0; a /= 2, b /= 2) {
+        block->some[a] |= slot;
+        block->some[b] |= slot;
     }
-    split(*tree, node, &node->left, &node->right);
-    settle(node);
-    *tree = node;
 }
 
-/* The node of the treap that is equal to `like`, which is there. */
-static gap *extract(gap **tree, const gap *like) {
-    gap *node = *tree, *found;
-    if (node->end == like->end && node->slot == like->slot) {
-        *tree = join(node->left, node->right);
-        return node;
-    }
-    found = extract(precedes(like, node) ? &node->left : &node->right, like);
-    settle(node);
-    return found;
-}
-
-/* The least slot of those that end at `last` or later. */
-static const gap *least_from(const gap *tree, uint32_t last) {
-    const gap *best = NULL;
-    while (tree)
-        if (tree->end < last) {
-            tree = tree->right;
-        } else {
-            best = lesser(best, tree);
-            if (tree->right) best = lesser(best, tree->right->least);
-            tree = tree->left;
-        }
-    return best;
-}
-
-/* ---- the Fenwick tree over starts ---- */
-
-/* How many starts are at `time` or before. */
-static uint32_t starts_until(const tn_gaps *gaps, uint32_t time) {
-    uint32_t low = 0, high = gaps->starts;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (gaps->start[middle] <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static uint32_t lowest_bit(uint32_t number) {
-    return number & (~number + 1);
-}
-
-static tn_status add(tn_gaps *gaps, uint32_t start, uint32_t end, uint32_t slot, tn_error *error) {
-    const uint64_t rank = rank_of(end, slot);
-    for (uint32_t i = starts_until(gaps, start); i <= gaps->starts; i += lowest_bit(i)) {
-        gap *node = gaps->spare;
-        if (node)
-            gaps->spare = node->left;
-        else
-            TN_TRY(TN_NEW(gaps->arena, 1, &node, error));
-        *node = (gap){.rank = rank, .start = start, .end = end, .slot = slot};
-        insert(&gaps->tree[i], node);
-    }
+static tn_status add_block(slots_taken *taken, slot_block **made, tn_error *error) {
+    slot_block *block;
+    TN_TRY(TN_NEW(taken->arena, 1, &block, error));
+    TN_TRY(tn_arena_alloc(taken->arena, taken->times, 2 * sizeof *block->some, &block->some, error));
+    TN_TRY(tn_arena_alloc(taken->arena, taken->times, 2 * sizeof *block->all, &block->all, error));
+    *taken->end = *made = block;
+    taken->end = &block->next;
     return TN_OK;
 }
 
-static void drop(tn_gaps *gaps, const gap *like) {
-    for (uint32_t i = starts_until(gaps, like->start); i <= gaps->starts; i += lowest_bit(i)) {
-        gap *node = extract(&gaps->tree[i], like);
-        node->left = gaps->spare;
-        gaps->spare = node;
+/* The first slot that is free from `first` to `last`, or a new one behind all others. What lives at all times shares none. */
+static tn_status take_slot(slots_taken *taken, uint32_t first, uint32_t last, uint32_t *slot,
+                           tn_error *error) {
+    slot_block *block = taken->first;
+    uint64_t free = 0;
+    *slot = taken->slots;
+    if (first == 0 && last == taken->times - 1) {
+        taken->slots++;
+        return TN_OK;
     }
-}
-
-static const gap *find(const tn_gaps *gaps, uint32_t first, uint32_t last) {
-    const gap *best = NULL;
-    for (uint32_t i = starts_until(gaps, first); i > 0; i -= lowest_bit(i))
-        best = lesser(best, least_from(gaps->tree[i], last));
-    return best;
+    for (; block; block = block->next) {
+        const uint64_t made = block->slots < BLOCK_SLOTS ? (UINT64_C(1) << block->slots) - 1 : UINT64_MAX;
+        free = made & ~taken_between(taken, block, first, last);
+        if (free || block->slots < BLOCK_SLOTS) break;
+    }
+    if (!block) TN_TRY(add_block(taken, &block, error));
+    if (!free) {
+        free = UINT64_C(1) << block->slots;
+        block->slot[block->slots++] = taken->slots++;
+    }
+    *slot = block->slot[__builtin_ctzll(free)];
+    take_between(taken, block, first, last, free & (~free + 1));
+    return TN_OK;
 }
 
 /* ---- the whole ---- */
-
-static int ascending(const void *left, const void *right) {
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
-/* No slots. `start`, in any order and changed: where gaps may begin, which is behind every interval to be
- * taken but those that last to UINT32_MAX. */
-static tn_status gaps_make(uint32_t *start, uint32_t starts, tn_arena *arena, tn_gaps *gaps,
-                           tn_error *error) {
-    uint32_t *own;
-    *gaps = (tn_gaps){.arena = arena};
-    TN_TRY(TN_NEW(arena, (size_t)starts + 1, &own, error));
-    qsort(start, starts, sizeof *start, ascending);
-    gaps->start = own;
-    own[gaps->starts++] = 0; /* a new slot is free from the first time on */
-    for (uint32_t i = 0; i < starts; i++)
-        if (start[i] != own[gaps->starts - 1]) own[gaps->starts++] = start[i];
-    return tn_arena_alloc(arena, (size_t)gaps->starts + 1, sizeof(gap *), &gaps->tree, error);
-}
-
-/* Takes first..last (first <= last) of the first slot that is free then, or of a new slot behind the others.
- */
-static tn_status gaps_take(tn_gaps *gaps, uint32_t first, uint32_t last, uint32_t *slot, tn_error *error) {
-    const gap *found = find(gaps, first, last);
-    gap taken = {.start = 0, .end = UINT32_MAX};
-    if (found) {
-        taken = *found;
-        drop(gaps, &taken);
-    } else {
-        taken.slot = gaps->slots++;
-    }
-    *slot = taken.slot;
-    if (taken.start < first) TN_TRY(add(gaps, taken.start, first - 1, taken.slot, error));
-    if (last < taken.end) TN_TRY(add(gaps, last + 1, taken.end, taken.slot, error));
-    return TN_OK;
-}
 
 static const uint32_t NONE = UINT32_MAX;
 
@@ -209,26 +108,53 @@ uint32_t tn_array_last(const tn_step *step, uint32_t array) {
     return answers ? step->operations - 1 : last;
 }
 
+static int ascending(const void *left, const void *right) {
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* How many of the times, which ascend, are at `time` or before. */
+static uint32_t times_until(const uint32_t *times, uint32_t count, uint32_t time) {
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (times[middle] <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The times at which the entries begin, each once, ascending; returns how many. */
+static uint32_t list_times(const entry *entries, uint32_t count, uint32_t *times) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) times[i] = entries[i].first;
+    qsort(times, count, sizeof *times, ascending);
+    for (uint32_t i = 0; i < count; i++)
+        if (i == 0 || times[i] != times[kept - 1]) times[kept++] = times[i];
+    return kept;
+}
+
 static tn_status deal(const tn_step *step, const uint32_t *owner, uint32_t count, tn_arena *scratch,
                       tn_pool *pool, tn_error *error) {
-    uint32_t *start, starts = 0;
+    slots_taken taken = {.arena = scratch, .times = 1};
     entry *entries;
-    tn_gaps gaps;
+    uint32_t *times;
+    taken.end = &taken.first;
     TN_TRY(TN_NEW(scratch, count, &entries, error));
-    TN_TRY(TN_NEW(scratch, count, &start, error));
+    TN_TRY(TN_NEW(scratch, count, &times, error));
     for (uint32_t i = 0; i < count; i++)
         entries[i] = (entry){step->array[owner[i]].elements, step->array[owner[i]].first, owner[i], i};
     qsort(entries, count, sizeof *entries, by_size);
+    const uint32_t begins = list_times(entries, count, times);
+    while (taken.times < begins) taken.times *= 2;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t last = tn_array_last(step, entries[i].array);
-        if (last < UINT32_MAX) start[starts++] = last + 1;
-    }
-    TN_TRY(gaps_make(start, starts, scratch, &gaps, error));
-    for (uint32_t i = 0; i < count; i++) {
-        const tn_array *array = &step->array[entries[i].array];
+        const uint32_t array = entries[i].array, first = times_until(times, begins, entries[i].first) - 1,
+                       last = times_until(times, begins, tn_array_last(step, array)) - 1;
         uint32_t slot;
-        TN_TRY(gaps_take(&gaps, array->first, tn_array_last(step, entries[i].array), &slot, error));
-        if (slot == pool->slots) pool->slot[pool->slots++] = (tn_slot){entries[i].array, 0, array->elements};
+        TN_TRY(take_slot(&taken, first, last == begins - 1 ? taken.times - 1 : last, &slot, error));
+        if (slot == pool->slots) pool->slot[pool->slots++] = (tn_slot){array, 0, entries[i].elements};
         pool->slot_of[entries[i].place] = slot;
     }
     return TN_OK;
@@ -311,7 +237,7 @@ static tn_status assign_memories(const tn_step *step, const uint32_t *array, uin
 
 tn_status tn_pool_deal(const tn_step *step, const uint32_t *array, uint32_t count, tn_arena *arena,
                        tn_pool *pool, tn_error *error) {
-    tn_arena scratch = {0}; /* gaps take many times what the slots do */
+    tn_arena scratch = {0}; /* which slots are free takes many times what the slots do */
     *pool = (tn_pool){0};
     TN_TRY(TN_NEW(arena, count, &pool->slot, error));
     TN_TRY(TN_NEW(arena, count, &pool->slot_of, error));

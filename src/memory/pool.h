@@ -15,22 +15,6 @@
 
 #include <stdint.h>
 
-/* Gaps: when slots are free. Answers which is the first slot that is free throughout a closed interval of times,
- * and gives the interval away.
- *
- * A gap is a closed interval of times of a slot. They lie in a Fenwick tree over their starts, each of whose
- * nodes is a treap over their ends that knows the least slot below: a question or a change costs
- * O(log^2 gaps), memory is O(gaps log gaps).
- */
-
-typedef struct tn_gaps {
-    tn_arena *arena;
-    uint32_t starts, slots;
-    uint32_t *start;      /* [starts]: ascending, where gaps may begin */
-    struct tn_gap **tree; /* [starts + 1]: Fenwick tree of treaps */
-    struct tn_gap *spare;
-} tn_gaps;
-
 typedef struct tn_slot {
     uint32_t array;  /* the largest: the step's array that gives the slot its size */
     uint32_t memory; /* 0 .. memories-1 */
@@ -51,7 +35,8 @@ uint32_t tn_array_last(const tn_step *step, uint32_t array);
 tn_status tn_pool_make(const tn_step *step, const uint32_t *array, uint32_t count, tn_arena *arena,
                        tn_pool *pool, tn_error *error);
 
-/* Only deals them to slots: no memories (0). Time and memory: O(count log^2 count), whatever the step. */
+/* Only deals them to slots: no memories (0). Time: O(count log count) for every 64 slots of arrays that do not live throughout;
+ * memory: O(count) for each of these. */
 tn_status tn_pool_deal(const tn_step *step, const uint32_t *array, uint32_t count, tn_arena *arena,
                        tn_pool *pool, tn_error *error);
 
