@@ -17,6 +17,7 @@ typedef struct {
 
 typedef struct {
     const tn_device *device;
+    tn_known_shares *shares;
     uint64_t word_bits;
     const tn_build *least;
     uint32_t widest_log;
@@ -30,8 +31,8 @@ typedef struct {
     grouping *way;
 } memory_ways;
 
-static double amount_of(const tn_blocks *blocks, int kind) {
-    const uint64_t amount[KINDS] = {blocks->bram18 + 2 * blocks->bram36, blocks->uram, blocks->lutram};
+static double amount_of(const tn_memory_share *share, int kind) {
+    const uint64_t amount[KINDS] = {share->bram18, share->uram, share->lutram};
     return (double)amount[kind];
 }
 
@@ -55,11 +56,11 @@ static tn_status find_least(const finder *state, const tn_mapped *memory, uint64
         depth = rows;
         for (int k = 0; k < KINDS; k++) {
             const tn_place place = {style_of[k], TN_SPLIT_RESHAPE, copies};
-            tn_placed placed;
+            tn_memory_share share;
             if (state->budget[k] <= 0) continue;
-            TN_TRY(tn_place_price(state->device, state->word_bits, &shared, &row, &one_port, &place, &placed,
-                                  state->error));
-            least[k] = fmin(least[k], amount_of(&placed.blocks, k));
+            TN_TRY(tn_known_share(state->shares, state->device, state->word_bits, &shared, &row, &one_port,
+                                  &place, &share, state->error));
+            least[k] = fmin(least[k], amount_of(&share, k));
         }
     }
     return TN_OK;
@@ -152,11 +153,12 @@ static tn_memory_style judge(const finder *state, const memory_ways *ways, uint3
     return TN_STYLE_AUTO;
 }
 
-tn_status tn_place_floor_find(const tn_device *device, uint64_t word_bits, const tn_map *map,
-                              const tn_build *least, const tn_build *greatest, size_t groups,
-                              const uint64_t *group, const tn_placement_budget *within, tn_arena *scratch,
-                              tn_memory_style *lacks, tn_error *error) {
+tn_status tn_place_floor_find(const tn_device *device, tn_known_shares *shares, uint64_t word_bits,
+                              const tn_map *map, const tn_build *least, const tn_build *greatest,
+                              size_t groups, const uint64_t *group, const tn_placement_budget *within,
+                              tn_arena *scratch, tn_memory_style *lacks, tn_error *error) {
     const finder state = {.device = device,
+                          .shares = shares,
                           .word_bits = word_bits,
                           .least = least,
                           .widest_log = tn_widest_row_log(greatest),

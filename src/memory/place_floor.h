@@ -12,14 +12,15 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "memory/memory_share.h"
 #include "memory/placement.h"
 
-/* least, greatest: builds of no more, and no less, parallelism than any. group[groups]: how many cores builds let share a memory,
+/* shares: what is remembered of memories. least, greatest: builds of no more, and no less, parallelism than any. group[groups]: how many cores builds let share a memory,
  * besides what a search tries. *lacks: block, ultra or distributed, whichever is short of room the most; auto: nothing is found to
  * be. Geometry hls. */
-tn_status tn_place_floor_find(const tn_device *device, uint64_t word_bits, const tn_map *map,
-                              const tn_build *least, const tn_build *greatest, size_t groups,
-                              const uint64_t *group, const tn_placement_budget *within, tn_arena *scratch,
-                              tn_memory_style *lacks, tn_error *error);
+tn_status tn_place_floor_find(const tn_device *device, tn_known_shares *shares, uint64_t word_bits,
+                              const tn_map *map, const tn_build *least, const tn_build *greatest,
+                              size_t groups, const uint64_t *group, const tn_placement_budget *within,
+                              tn_arena *scratch, tn_memory_style *lacks, tn_error *error);
 
 #endif

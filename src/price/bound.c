@@ -305,16 +305,18 @@ static tn_status find_lack(tn_workload *workload, const tn_build_set *set, const
     }
     tn_memory_style lacking = TN_STYLE_AUTO;
     tn_arena scratch = {0};
+    tn_known_shares *shares;
     tn_plan *plan;
     *lacks = TN_RESOURCES;
     TN_TRY(tn_workload_built(workload, &set->build, &workload, error));
     if (keeps_parts(workload->step)) return TN_OK;
     TN_TRY(tn_workload_plan(workload, &set->build, &plan, error));
+    TN_TRY(tn_workload_shares(workload, &shares, error));
     const tn_placement_budget budget = {
         within->bram18 - tn_least(workload->descriptor_bram18, within->bram18), within->uram, within->lut};
     const tn_status status =
-        tn_place_floor_find(workload->device, workload->word_bits, &plan->map, &least, &greatest, groups,
-                            group, &budget, &scratch, &lacking, error);
+        tn_place_floor_find(workload->device, shares, workload->word_bits, &plan->map, &least, &greatest,
+                            groups, group, &budget, &scratch, &lacking, error);
     tn_arena_free(&scratch);
     *lacks = resource_of[lacking];
     return status;
@@ -332,15 +334,15 @@ static tn_status find_each_lack(tn_workload *workload, const tn_build_set *set, 
     return TN_OK;
 }
 
-tn_status tn_price_set_lack(tn_workload *workload, const tn_build_set *set, const tn_resources *within,
-                            tn_resource *lacks, tn_error *error) {
+tn_status tn_price_set_lack(tn_workload *workload, const tn_build_set *set, bool beside_kernels,
+                            const tn_resources *within, tn_resource *lacks, tn_error *error) {
     const asked kernels = {TN_BY_PARALLELISM, UINT64_MAX, false};
     tn_resources left = *within;
     tn_price price;
-    bool has;
+    bool has = false;
     *lacks = TN_RESOURCES;
     if (!has_floor(workload, set)) return TN_OK;
-    TN_TRY(price_set(workload, set, &kernels, &price, &has, error));
+    if (beside_kernels) TN_TRY(price_set(workload, set, &kernels, &price, &has, error));
     if (has) left.lut -= tn_least(left.lut, price.used.lut);
     return find_each_lack(workload, set, &left, lacks, error);
 }

@@ -117,11 +117,23 @@ static bool is_ideal(const tn_build *build) {
     return build->layouts == TN_LAID_IDEALLY;
 }
 
+static tn_status make_laid(tn_workload *workload, tn_error *error) {
+    if (workload->laid) return TN_OK;
+    return tn_laid_step_make(workload->step, workload->laid_programs, workload->arena, &workload->laid,
+                             error);
+}
+
+tn_status tn_workload_shares(tn_workload *workload, tn_known_shares **shares, tn_error *error) {
+    if (!workload->laid_programs) TN_TRY(make_laid(workload, error));
+    tn_laid_programs *programs = workload->laid_programs ? workload->laid_programs : workload->laid->programs;
+    if (!programs->shares) TN_TRY(tn_known_shares_new(programs->layers.arena, &programs->shares, error));
+    *shares = programs->shares;
+    return TN_OK;
+}
+
 static tn_status make_layouts(tn_workload *workload, tn_plan *plan, tn_error *error) {
     if (plan->layouts) return TN_OK;
-    if (!workload->laid)
-        TN_TRY(tn_laid_step_make(workload->step, workload->laid_programs, workload->arena, &workload->laid,
-                                 error));
+    TN_TRY(make_laid(workload, error));
     TN_TRY(tn_laid_map_make(workload->laid, &plan->map, workload->arena, &plan->layouts, error));
     return tn_operation_groups_find(workload, workload->laid->arrays, tn_laid_map_kinds(plan->layouts),
                                     workload->arena, &plan->groups, error);

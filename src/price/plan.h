@@ -38,6 +38,9 @@ typedef struct tn_plan {
 /* The plan for a build's buffers and off-chip arrays. */
 tn_status tn_workload_plan(tn_workload *workload, const tn_build *build, tn_plan **plan, tn_error *error);
 
+/* What is remembered of memories, of whatever steps have layouts in common with the workload's. */
+tn_status tn_workload_shares(tn_workload *workload, tn_known_shares **shares, tn_error *error);
+
 /* Finds plan->laid for the build, or what was found before; NULL where build.layouts is ideal. */
 tn_status tn_plan_lay(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_error *error);
 /* The same for the cycles of single products, where nothing lies off chip (tn_laid_begin). */

@@ -358,12 +358,13 @@ static tn_status find_table(tn_workload *workload, tn_plan *plan, const tn_build
     all.routing = NULL; /* of each set */
     all.routing_user = NULL;
     tn_laid_programs *programs = workload->laid->programs;
-    if (!programs->shares) TN_TRY(tn_known_shares_new(programs->layers.arena, &programs->shares, error));
+    tn_known_shares *shares;
+    TN_TRY(tn_workload_shares(workload, &shares, error));
     if (!programs->lines) TN_TRY(tn_known_lines_new(programs->layers.arena, &programs->lines, error));
     plan->in_table = all;
     const uint32_t *kinds = plan->layouts ? tn_laid_map_row_kinds(plan->layouts) : NULL; /* off chip */
-    return tn_place_table_make(workload->device, workload->word_bits, &plan->map, kinds, &all,
-                               programs->shares, programs->lines, workload->arena, &plan->place_table, error);
+    return tn_place_table_make(workload->device, workload->word_bits, &plan->map, kinds, &all, shares,
+                               programs->lines, workload->arena, &plan->place_table, error);
 }
 
 /* What is left of the device beside the memory of the descriptors. */

@@ -351,12 +351,17 @@ static tn_build_node root_of(const run *state, const tn_chunk *chunk) {
     return root;
 }
 
-/* As long as nothing fits, whether the memories of the step can: else it is refused whole, not set by set. */
-static tn_status find_lack(const run *state, const tn_build_node *root, tn_resource *lacks) {
-    *lacks = TN_RESOURCES;
-    if (!none_fits(state)) return TN_OK;
+/* As long as nothing fits, whether the memories of the step lack room: then it is refused whole, not set by set. */
+static tn_status refuse_memories(const run *state, const tn_build_node *root, bool beside_kernels,
+                                 bool *refused) {
     const tn_evaluator *evaluator = state->search->evaluator;
-    return tn_price_set_lack(evaluator->workload, &root->set, &evaluator->space->budget, lacks, state->error);
+    tn_resource lacks = TN_RESOURCES;
+    if (none_fits(state))
+        TN_TRY(tn_price_set_lack(evaluator->workload, &root->set, beside_kernels, &evaluator->space->budget,
+                                 &lacks, state->error));
+    *refused = lacks != TN_RESOURCES;
+    if (*refused) state->found->count[TN_CAUSE_RESOURCE + lacks] += designs_of(root);
+    return TN_OK;
 }
 
 tn_status tn_build_search_run(tn_build_search *search, const tn_chunk *chunk, uint64_t outer,
@@ -364,15 +369,14 @@ tn_status tn_build_search_run(tn_build_search *search, const tn_chunk *chunk, ui
     run state = {search, outer, found, error};
     tn_build_node root = root_of(&state, chunk);
     judgement judged;
-    tn_resource lacks;
+    bool refused;
     search->nodes = 0;
+    TN_TRY(refuse_memories(&state, &root, false, &refused)); /* less work than a bound */
+    if (refused) return TN_OK;
     TN_TRY(judge_set(&state, &root, &judged));
     if (judged == REFUSED) return TN_OK;
-    TN_TRY(find_lack(&state, &root, &lacks));
-    if (lacks != TN_RESOURCES) {
-        found->count[TN_CAUSE_RESOURCE + lacks] += designs_of(&root);
-        return TN_OK;
-    }
+    TN_TRY(refuse_memories(&state, &root, true, &refused));
+    if (refused) return TN_OK;
     TN_TRY(branch(&state, &root, judged));
     if (search->nodes) qsort(search->node, search->nodes, sizeof *search->node, by_bound);
     for (size_t i = 0; i < search->nodes; i++) {

@@ -305,6 +305,9 @@ static bool fits_built(const tn_map *map, const tn_build *least_build, uint64_t 
 static void no_room_at_all(void **state) {
     (void)state;
     unsigned fits = 0, lacking = 0;
+    tn_arena kept = {0};
+    tn_known_shares *shares; /* of one device, whatever the map */
+    assert_int_equal(tn_known_shares_new(&kept, &shares, NULL), TN_OK);
     for (uint64_t seed = 1; seed <= 400; seed++) {
         tn_arena own = {0};
         uint64_t random = seed;
@@ -328,8 +331,8 @@ static void no_room_at_all(void **state) {
         const tn_placement_budget within = {draw(&random, 80), draw(&random, 2) * draw(&random, 12),
                                             draw(&random, 3000)};
         tn_memory_style lacks;
-        assert_int_equal(tn_place_floor_find(device, 32, &map, &least, &greatest, 2, floor_groups, &within,
-                                             &own, &lacks, NULL),
+        assert_int_equal(tn_place_floor_find(device, shares, 32, &map, &least, &greatest, 2, floor_groups,
+                                             &within, &own, &lacks, NULL),
                          TN_OK);
         const bool fit = fits_built(&map, &least, &random, &within);
         if (fit) assert_int_equal(lacks, TN_STYLE_AUTO);
@@ -337,6 +340,7 @@ static void no_room_at_all(void **state) {
         lacking += lacks != TN_STYLE_AUTO;
         tn_arena_free(&own);
     }
+    tn_arena_free(&kept);
     printf("%u of 400 fit in some way, %u are known to lack room\n", fits, lacking);
     assert_true(fits > 100 && lacking > 100 && fits + lacking > 360);
 }
