@@ -1,6 +1,7 @@
 /* Tries to refute that fronts are exact: random spaces (tests/support/random_space.h), every design of which is priced on
  * its own and compared with every other, against
  *   sweeps by bounds on 1, 2 and 3 threads, a sweep of prices, one that keeps every design, shards that are merged;
+ *   searches of each step's builds by themselves, as if nothing else were known;
  *   decompositions, and what their certificates promise;
  *   the same space with its choices and their values in another order;
  *   one evaluator that prices all designs in a drawn order, and every bound of every design;
@@ -13,6 +14,7 @@
 #include "price/bound.h"
 #include "results/merge.h"
 #include "results/result.h"
+#include "search/chunk_search.h"
 #include "search/decomposition.h"
 #include "support/every_design.h"
 #include "support/folder.h"
@@ -43,7 +45,7 @@ typedef struct {
 
 static struct {
     uint64_t spaces, designs, with_feasible, feasible, misfit, front, compared, bounds, bounded, sets,
-        lacking, decomposed, exact_decomposed, backwards, differing, refused;
+        lacking, searched, decomposed, exact_decomposed, backwards, differing, refused;
 } sum;
 
 /* ---- what differs ---- */
@@ -593,6 +595,70 @@ static void try_evaluator(trial *this_trial) {
     free(order);
 }
 
+/* ---- searches of one step ---- */
+
+/* The designs of one outer combination, by inner one, of which the best are marked. */
+static test_every_design take_outer(const trial *this_trial, uint64_t outer) {
+    const tn_space *space = this_trial->space;
+    test_every_design own = {.designs = space->inner_count};
+    uint64_t *id = malloc(own.designs * sizeof *id);
+    own.design = malloc(own.designs * sizeof *own.design);
+    assert_non_null(id);
+    assert_non_null(own.design);
+    for (uint64_t inner = 0; inner < own.designs; inner++) {
+        id[inner] = tn_space_id(space, outer, inner);
+        own.design[inner] = this_trial->truth.design[id[inner]];
+        own.design[inner].on_front = false;
+    }
+    test_mark_front(space, &own, id);
+    free(id);
+    return own;
+}
+
+static void compare_found(trial *this_trial, uint64_t outer, const tn_archive *found) {
+    test_every_design own = take_outer(this_trial, outer);
+    tn_point *point = malloc((found->count + 1) * sizeof *point);
+    uint64_t wrong = 0;
+    assert_non_null(point);
+    tn_archive_points(found, point);
+    for (size_t i = 0; i < found->count; i++) {
+        uint64_t of, inner;
+        tn_space_split(this_trial->space, point[i].id, &of, &inner);
+        wrong += of != outer || !own.design[inner].on_front;
+    }
+    if (wrong > 0 || found->count != own.front)
+        differs(this_trial,
+                "outer combination %llu by itself: a front of %zu, %llu of them wrong, %llu by comparing all "
+                "pairs",
+                (unsigned long long)outer, found->count, (unsigned long long)wrong,
+                (unsigned long long)own.front);
+    sum.searched += own.front;
+    free(point);
+    test_every_design_free(&own);
+}
+
+/* Sets of builds are refused by designs that are known, and by what none of theirs can do: of the latter alone where each outer
+ * combination is searched as if no other were there. */
+static void try_searches(trial *this_trial) {
+    tn_space laid_never = *this_trial->space;
+    tn_chunk_search search;
+    tn_outcome found;
+    tn_error error = {0};
+    laid_never.laid_most = 0;
+    tn_outcome_begin(&laid_never, &found);
+    tn_status status = tn_chunk_search_begin(&laid_never, false, &search, &error);
+    for (uint64_t outer = 0; status == TN_OK && outer < laid_never.outer_count; outer++) {
+        const tn_chunk chunk = {
+            .outer = outer, .outers = 1, .inners = laid_never.inner_count, .designs = laid_never.inner_count};
+        tn_outcome_clear(&found);
+        status = tn_chunk_search_run(&search, &chunk, NULL, NULL, &found, &error);
+        if (status == TN_OK) compare_found(this_trial, outer, &found.front);
+    }
+    if (status != TN_OK) differs(this_trial, "a search of one outer combination fails: %s", error.message);
+    tn_chunk_search_free(&search);
+    tn_outcome_free(&found);
+}
+
 /* ---- spaces ---- */
 
 static void count(const trial *this_trial) {
@@ -624,6 +690,7 @@ static void try_seed(uint64_t seed) {
                 this_trial.truth.error.message);
     } else {
         try_evaluator(&this_trial);
+        try_searches(&this_trial);
         try_sweeps(&this_trial);
         try_decomposition(&this_trial, 0);
         try_decomposition(&this_trial, 0.1);
@@ -655,19 +722,19 @@ static void nothing_refutes_fronts(void **state) {
     printf(
         "EXACT sum: %llu spaces, %llu designs, %llu spaces with feasible designs, %llu feasible, %llu of "
         "fronts, %llu compared, %llu bounds, %llu of them no prices, %llu sets, %llu lack half their blocks, "
-        "%llu decomposed, %llu exactly, %llu backwards, %llu refused, %llu differ\n",
+        "%llu best of a step, %llu decomposed, %llu exactly, %llu backwards, %llu refused, %llu differ\n",
         (unsigned long long)sum.spaces, (unsigned long long)sum.designs,
         (unsigned long long)sum.with_feasible, (unsigned long long)sum.feasible,
         (unsigned long long)sum.front, (unsigned long long)sum.compared, (unsigned long long)sum.bounds,
         (unsigned long long)sum.bounded, (unsigned long long)sum.sets, (unsigned long long)sum.lacking,
-        (unsigned long long)sum.decomposed, (unsigned long long)sum.exact_decomposed,
-        (unsigned long long)sum.backwards, (unsigned long long)sum.refused,
-        (unsigned long long)sum.differing);
+        (unsigned long long)sum.searched, (unsigned long long)sum.decomposed,
+        (unsigned long long)sum.exact_decomposed, (unsigned long long)sum.backwards,
+        (unsigned long long)sum.refused, (unsigned long long)sum.differing);
     fflush(stdout);
     /* A machine that compares nothing refutes nothing. */
     assert_true(spaces < SPACES || 4 * sum.with_feasible >= 3 * sum.spaces);
     assert_true(spaces < SPACES || (sum.decomposed > 0 && sum.bounded > 0 && sum.sets > 0 &&
-                                    sum.lacking > 0 && sum.backwards > 0));
+                                    sum.lacking > 0 && sum.searched > 0 && sum.backwards > 0));
     assert_int_equal(sum.differing, 0);
 }
 
