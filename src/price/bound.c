@@ -334,15 +334,8 @@ static tn_status find_each_lack(tn_workload *workload, const tn_build_set *set, 
     return TN_OK;
 }
 
-tn_status tn_price_set_lack(tn_workload *workload, const tn_build_set *set, bool beside_kernels,
-                            const tn_resources *within, tn_resource *lacks, tn_error *error) {
-    const asked kernels = {TN_BY_PARALLELISM, UINT64_MAX, false};
-    tn_resources left = *within;
-    tn_price price;
-    bool has = false;
+tn_status tn_price_set_lack(tn_workload *workload, const tn_build_set *set, const tn_resources *within,
+                            tn_resource *lacks, tn_error *error) {
     *lacks = TN_RESOURCES;
-    if (!has_floor(workload, set)) return TN_OK;
-    if (beside_kernels) TN_TRY(price_set(workload, set, &kernels, &price, &has, error));
-    if (has) left.lut -= tn_least(left.lut, price.used.lut);
-    return find_each_lack(workload, set, &left, lacks, error);
+    return has_floor(workload, set) ? find_each_lack(workload, set, within, lacks, error) : TN_OK;
 }

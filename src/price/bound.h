@@ -92,10 +92,10 @@ void tn_place_list_free(tn_place_list *list);
 tn_status tn_price_set_places(tn_workload *workload, const tn_build_set *set, bool every, tn_place_list *list,
                               tn_error *error);
 
-/* Whether the memories of every build of the set lack room in so much (memory/place_floor.h): beside the least kernels, whose LUTs
- * take a bound of the set to know, or by themselves. *lacks: the resource; TN_RESOURCES: they may fit, or nothing is known, as of arrays off chip or ideal layouts. */
-tn_status tn_price_set_lack(tn_workload *workload, const tn_build_set *set, bool beside_kernels,
-                            const tn_resources *within, tn_resource *lacks, tn_error *error);
+/* Whether the memories of every build of the set lack room in so much (memory/place_floor.h). *lacks: the resource; TN_RESOURCES: they
+ * may fit, or nothing is known, as of arrays off chip or ideal layouts. */
+tn_status tn_price_set_lack(tn_workload *workload, const tn_build_set *set, const tn_resources *within,
+                            tn_resource *lacks, tn_error *error);
 
 /* Whether such bounds are less work than the price; not where cells are refreshed while operations overlap, either. */
 bool tn_price_has_bound(const tn_device *device, const tn_build *build);

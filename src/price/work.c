@@ -130,13 +130,31 @@ static void add_write_backs(const tn_workload *workload, const tn_build *build, 
     }
 }
 
-static void add_vector_unit(const tn_workload *workload, const tn_build *build, const uint64_t *busy,
-                            tn_work_price *price) {
+/* A unit for those kinds, at least one. */
+static tn_resources unit_resources(const tn_workload *workload, const tn_build *build, const bool *kinds) {
     uint64_t lanes[TN_OPERATION_KINDS] = {0};
     for (int kind = 0; kind < TN_OPERATION_KINDS; kind++)
-        if (workload->vector_used[kind])
-            lanes[kind] = tn_workload_vector(workload, build, (tn_operation_kind)kind).lanes;
-    price->vectors = tn_vector_unit_resources(workload->device, lanes, &workload->vector_operators);
+        if (kinds[kind]) lanes[kind] = tn_workload_vector(workload, build, (tn_operation_kind)kind).lanes;
+    return tn_vector_unit_resources(workload->device, lanes, &workload->vector_operators);
+}
+
+tn_resources tn_workload_vector_kernels(const tn_workload *workload, const tn_build *build,
+                                        const bool *kinds) {
+    tn_resources all = {0};
+    bool has = false;
+    for (int kind = 0; kind < TN_OPERATION_KINDS; kind++) {
+        if (!kinds[kind]) continue;
+        const tn_vector kernel = tn_workload_vector(workload, build, (tn_operation_kind)kind);
+        const tn_resources used = tn_vector_resources(workload->device, &kernel);
+        tn_resources_add(&all, &used, 1);
+        has = true;
+    }
+    return has && tn_build_shares_vectors(build) ? unit_resources(workload, build, kinds) : all;
+}
+
+static void add_vector_unit(const tn_workload *workload, const tn_build *build, const uint64_t *busy,
+                            tn_work_price *price) {
+    price->vectors = unit_resources(workload, build, workload->vector_used);
     double capacitance_pF = tn_energy_capacitance_pF(workload->device, &price->vectors);
     for (int kind = 0; kind < TN_OPERATION_KINDS; kind++)
         price->vector_busy_pF += capacitance_pF * (double)busy[kind];

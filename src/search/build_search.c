@@ -1,5 +1,6 @@
 #include "search/build_search.h"
 
+#include "base/checked.h"
 #include "base/memory.h"
 #include "search/outer_step.h"
 
@@ -351,32 +352,32 @@ static tn_build_node root_of(const run *state, const tn_chunk *chunk) {
     return root;
 }
 
-/* As long as nothing fits, whether the memories of the step lack room: then it is refused whole, not set by set. */
-static tn_status refuse_memories(const run *state, const tn_build_node *root, bool beside_kernels,
+/* As long as nothing fits, whether the memories of the step lack room beside the kernels: then it is refused whole, before it is
+ * bounded. */
+static tn_status refuse_memories(const run *state, const tn_build_node *root, const tn_resources *kernels,
                                  bool *refused) {
     const tn_evaluator *evaluator = state->search->evaluator;
+    tn_resources within = evaluator->space->budget;
     tn_resource lacks = TN_RESOURCES;
+    if (kernels) within.lut -= tn_least(within.lut, kernels->lut);
     if (none_fits(state))
-        TN_TRY(tn_price_set_lack(evaluator->workload, &root->set, beside_kernels, &evaluator->space->budget,
-                                 &lacks, state->error));
+        TN_TRY(tn_price_set_lack(evaluator->workload, &root->set, &within, &lacks, state->error));
     *refused = lacks != TN_RESOURCES;
     if (*refused) state->found->count[TN_CAUSE_RESOURCE + lacks] += designs_of(root);
     return TN_OK;
 }
 
 tn_status tn_build_search_run(tn_build_search *search, const tn_chunk *chunk, uint64_t outer,
-                              tn_outcome *found, tn_error *error) {
+                              const tn_resources *kernels, tn_outcome *found, tn_error *error) {
     run state = {search, outer, found, error};
     tn_build_node root = root_of(&state, chunk);
     judgement judged;
     bool refused;
     search->nodes = 0;
-    TN_TRY(refuse_memories(&state, &root, false, &refused)); /* less work than a bound */
+    TN_TRY(refuse_memories(&state, &root, kernels, &refused));
     if (refused) return TN_OK;
     TN_TRY(judge_set(&state, &root, &judged));
     if (judged == REFUSED) return TN_OK;
-    TN_TRY(refuse_memories(&state, &root, true, &refused));
-    if (refused) return TN_OK;
     TN_TRY(branch(&state, &root, judged));
     if (search->nodes) qsort(search->node, search->nodes, sizeof *search->node, by_bound);
     for (size_t i = 0; i < search->nodes; i++) {

@@ -39,8 +39,9 @@ tn_status tn_build_search_begin(const tn_space *space, tn_evaluator *evaluator, 
                                 tn_build_search *search, tn_error *error);
 void tn_build_search_free(tn_build_search *search);
 
-/* Adds the front of the chunk's builds under outer combination `outer`, whose step stands, to *found, and how its sets were judged. */
+/* Adds the front of the chunk's builds under outer combination `outer`, whose step stands, to *found, and how its sets were judged.
+ * kernels: what those of every build take at least; NULL: nothing is known of them. */
 tn_status tn_build_search_run(tn_build_search *search, const tn_chunk *chunk, uint64_t outer,
-                              tn_outcome *found, tn_error *error);
+                              const tn_resources *kernels, tn_outcome *found, tn_error *error);
 
 #endif

@@ -96,6 +96,18 @@ static tn_status count_all(chunk_run *run, const tn_chunk *chunk) {
                                     tn_space_id(run->search->space, run->outer, chunk->first), run->error);
 }
 
+static tn_status search_sets(const chunk_run *run, const tn_chunk *chunk) {
+    tn_chunk_search *search = run->search;
+    const tn_kernel_floor *floor =
+        search->floors ? tn_kernel_floor_find(search->floors, search->evaluator) : NULL;
+    if (floor && floor->cause != TN_CAUSE_NONE) {
+        run->found->count[floor->cause] += chunk->inners;
+        return TN_OK;
+    }
+    return tn_build_search_run(&search->builds, chunk, run->outer, floor ? &floor->least : NULL, run->found,
+                               run->error);
+}
+
 tn_status tn_chunk_search_run(tn_chunk_search *search, const tn_chunk *chunk, tn_chunk_keep *keep,
                               void *target, tn_outcome *found, tn_error *error) {
     tn_evaluator *evaluator = search->evaluator;
@@ -103,23 +115,18 @@ tn_status tn_chunk_search_run(tn_chunk_search *search, const tn_chunk *chunk, tn
     const bool sets = !keep && !search->counts && tn_evaluator_is_bounded(evaluator),
                floors = sets && search->floors;
     for (; run.outer < chunk->outer + chunk->outers; run.outer++) {
-        uint32_t floor =
+        const uint32_t cause =
             floors ? tn_kernel_floor_recall(search->floors, evaluator, run.outer) : TN_CAUSE_NONE;
-        if (floor != TN_CAUSE_NONE) {
-            found->count[floor] += chunk->inners;
+        if (cause != TN_CAUSE_NONE) {
+            found->count[cause] += chunk->inners;
             continue;
         }
         if (!evaluator->has_outer || evaluator->outer != run.outer)
             TN_TRY(tn_evaluator_load_outer(evaluator, run.outer, error));
-        if (evaluator->outer_cause != TN_CAUSE_NONE) {
+        if (evaluator->outer_cause != TN_CAUSE_NONE)
             TN_TRY(count_all(&run, chunk));
-        } else if (floors && (floor = tn_kernel_floor_find(search->floors, evaluator)) != TN_CAUSE_NONE) {
-            found->count[floor] += chunk->inners;
-        } else if (sets) {
-            TN_TRY(tn_build_search_run(&search->builds, chunk, run.outer, found, error));
-        } else {
-            TN_TRY(judge_each(&run, chunk));
-        }
+        else
+            TN_TRY(sets ? search_sets(&run, chunk) : judge_each(&run, chunk));
     }
     found->evaluated = found->evaluated_now = chunk->designs;
     return TN_OK;

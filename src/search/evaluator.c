@@ -423,6 +423,14 @@ void tn_evaluate_place(const tn_evaluator *evaluator, const tn_evaluation *work,
         *cause = (uint32_t)broken_constraint(space, NULL, evaluation, false, true);
 }
 
+uint32_t tn_evaluator_refuses(const tn_evaluator *evaluator, const tn_resources *least) {
+    const tn_evaluation evaluation = {.price.used = *least};
+    const tn_cause cause = tn_worst_resource(least, &evaluator->space->budget);
+    return (uint32_t)(cause != TN_CAUSE_NONE
+                          ? cause
+                          : broken_constraint(evaluator->space, NULL, &evaluation, false, true));
+}
+
 bool tn_evaluator_is_bounded(const tn_evaluator *evaluator) {
     return evaluator->is_bounded;
 }

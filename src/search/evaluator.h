@@ -87,6 +87,8 @@ tn_status tn_evaluate_set_work(tn_evaluator *evaluator, const tn_build_set *set,
                                uint32_t *cause, bool *has, tn_error *error);
 void tn_evaluate_place(const tn_evaluator *evaluator, const tn_evaluation *work, const tn_place_entry *place,
                        tn_evaluation *evaluation, uint32_t *cause);
+/* What refuses every design that takes so much or more, whatever else it costs: a cap or a constraint; TN_CAUSE_NONE: nothing. */
+uint32_t tn_evaluator_refuses(const tn_evaluator *evaluator, const tn_resources *least);
 /* Whether bounds are asked for at all: of large spaces whose objectives have some. */
 bool tn_evaluator_is_bounded(const tn_evaluator *evaluator);
 

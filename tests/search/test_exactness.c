@@ -519,9 +519,7 @@ static void compare_lack(trial *this_trial, uint64_t id, tn_evaluator *evaluator
         const tn_resources within = {.lut = part == 1 && takes_lut ? used->lut : 0,
                                      .bram18 = used->bram18 / part,
                                      .uram = used->uram / part};
-        const bool beside_kernels = tn_splitmix_next(state) % 2;
-        if (tn_price_set_lack(tn_evaluator_workload(evaluator), &set, beside_kernels, &within, &lacks,
-                              &error) != TN_OK)
+        if (tn_price_set_lack(tn_evaluator_workload(evaluator), &set, &within, &lacks, &error) != TN_OK)
             differs(this_trial, "what a set around design %llu lacks is not known: %s",
                     (unsigned long long)id, error.message);
         else if (part == 1 && lacks != TN_RESOURCES)
