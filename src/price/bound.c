@@ -206,7 +206,7 @@ static tn_status bound_each(tn_workload *workload, const tn_build_set *set, cons
         *has = has_bound(workload->device, &set->build, &workload->bounded) &&
                (set->build.schedule == TN_SCHEDULE_SEQUENTIAL || workload->retention_us <= 0);
         if (!*has) return TN_OK;
-        effective.build = tn_build_effective(&set->build);
+        effective.build = tn_build_set_effective(set);
         effective.build.layouts = laying_of(of->closeness, &set->build, true);
         return bound_alike(workload, &effective, laying_of(of->closeness, &set->build, false), of, price, has,
                            error);

@@ -24,6 +24,16 @@ const uint64_t *tn_build_set_values(const tn_build_set *set, size_t offset, cons
     return own;
 }
 
+tn_build tn_build_set_effective(const tn_build_set *set) {
+    tn_build build = tn_build_effective(&set->build);
+    const uint64_t own = set->build.split;
+    size_t count;
+    const uint64_t *split = tn_build_set_values(set, offsetof(tn_build, split), &own, &count);
+    for (size_t i = 0; i < count; i++)
+        if (split[i] == TN_SPLIT_BANKS) build.skew = set->build.skew;
+    return build;
+}
+
 static tn_build extreme(const tn_build_set *set, bool greatest) {
     tn_build found = set->build;
     for (uint32_t i = 0; i < set->axes; i++) {

@@ -41,6 +41,10 @@ tn_build tn_build_set_least(const tn_build_set *set);
 /* The same with their greatest values. */
 tn_build tn_build_set_greatest(const tn_build_set *set);
 
+/* The build of the set by what bears on some build of it (tn_build_effective): the skew counts where a split may be banks. No schedule is
+ * free. */
+tn_build tn_build_set_effective(const tn_build_set *set);
+
 /* Of the axes whose keys bear on some of that, the bits. */
 static inline uint32_t tn_build_set_axes(const tn_build_set *set, unsigned bearings) {
     uint32_t bits = 0;

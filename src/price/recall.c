@@ -172,7 +172,7 @@ static tn_status recall_half(tn_workload *workload, tn_plan *plan, const tn_buil
         for (size_t v = 0; v < set->axis[axis].count; v++) {
             tn_build_set fixed = tn_build_set_fixed(set, axis, v);
             const work_part *one;
-            fixed.build = tn_build_effective(&fixed.build);
+            fixed.build = tn_build_set_effective(&fixed);
             TN_TRY(recall_half(workload, plan, &fixed, products, enough, &one, error));
             if (v == 0)
                 least.price = one->price;

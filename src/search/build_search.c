@@ -35,6 +35,33 @@ static void order_axes(tn_build_search *search) {
     }
 }
 
+/* Whether builds are the same whatever the axis says, the others as the set has them. */
+static bool reads_none(const tn_build_set *set, uint32_t axis) {
+    const tn_build first = tn_build_effective(&set->build);
+    for (size_t v = 1; v < set->axis[axis].count; v++) {
+        const tn_build_set fixed = tn_build_set_fixed(set, axis, v);
+        const tn_build other = tn_build_effective(&fixed.build);
+        if (memcmp(&first, &other, sizeof first) != 0) return false;
+    }
+    return true;
+}
+
+/* The other axes whose values say whether anything reads the axis' key. */
+static uint32_t find_deciders(const tn_build_set *all, uint32_t axis) {
+    uint32_t deciders = 0;
+    for (uint32_t i = 0; i < all->axes; i++) {
+        bool some = false, every = true;
+        for (size_t v = 0; i != axis && v < all->axis[i].count; v++) {
+            const tn_build_set fixed = tn_build_set_fixed(all, i, v);
+            const bool none = reads_none(&fixed, axis);
+            some |= none;
+            every &= none;
+        }
+        if (some && !every) deciders |= 1u << i;
+    }
+    return deciders;
+}
+
 tn_status tn_build_search_begin(const tn_space *space, tn_evaluator *evaluator, tn_archive *known,
                                 tn_build_search *search, tn_error *error) {
     *search = (tn_build_search){.space = space, .evaluator = evaluator, .known = known};
@@ -46,6 +73,10 @@ tn_status tn_build_search_begin(const tn_space *space, tn_evaluator *evaluator, 
         search->axis[i] = (tn_build_axis){axis->field, axis->count, axis->number};
     }
     order_axes(search);
+    tn_build_set all = {.axes = search->axes, .axis = search->axis};
+    for (uint32_t i = 0; i < all.axes; i++)
+        tn_build_set_value(&all.build, search->axis[i].key, search->axis[i].value[0]);
+    for (uint32_t i = 0; i < all.axes; i++) search->deciders[i] = find_deciders(&all, i);
     search->only_bytes = true;
     for (size_t i = 0; i < space->objectives; i++)
         search->only_bytes &=
@@ -183,13 +214,9 @@ static uint32_t next_axis(const tn_build_search *search, const tn_build_set *set
 
 /* Whether builds of the set are the same whatever the axis says, as nothing reads its key beside what is fixed. */
 static bool is_idle(const run *state, const tn_build_node *node, uint32_t axis) {
-    const tn_build first = tn_build_effective(&node->set.build);
-    for (size_t v = 1; v < state->search->axis[axis].count; v++) {
-        const tn_build_set fixed = tn_build_set_fixed(&node->set, axis, v);
-        const tn_build other = tn_build_effective(&fixed.build);
-        if (memcmp(&first, &other, sizeof first) != 0) return false;
-    }
-    return !state->search->asks_keys;
+    const tn_build_search *search = state->search;
+    return !search->asks_keys && (node->set.free & search->deciders[axis]) == 0 &&
+           reads_none(&node->set, axis);
 }
 
 /* How many values of the axis are to be looked at: of an idle one the first stands for all. */

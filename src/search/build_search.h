@@ -31,7 +31,9 @@ typedef struct tn_build_search {
     size_t nodes, capacity;
     tn_place_list places; /* of the set at hand */
     bool only_bytes;      /* of the objectives memories bear on on_chip_bytes alone */
-    bool asks_keys;       /* some constraint may speak of keys of a build */
+    uint32_t deciders
+        [TN_BUILD_AXES_MOST]; /* of each axis: those whose values say whether anything reads its key */
+    bool asks_keys;           /* some constraint may speak of keys of a build */
 } tn_build_search;
 
 /* TN_LIMIT where there are too many choices of a build. */

@@ -336,6 +336,38 @@ static void peaks_of_sets_are_the_least(void **state) {
     }
 }
 
+/* ---- keys that are idle under one value of another ---- */
+
+/* Where operations follow each other a vector unit that all share is what auto is, and of memories without banks the skew says
+ * nothing. Elsewhere they do, whichever key comes first. */
+static void idle_keys_are_not_idle_elsewhere(void **state) {
+    static const char of_units[] = "  build.rows: [2, 4]\n  build.columns: [2, 4]\n  build.vector: [1, 4]\n",
+                      of_skews[] = "  build.rows: [8]\n  build.columns: [8]\n  build.reduction: [8]\n";
+    static const struct {
+        const char *model, *first, *rest;
+    } spaces[] = {
+        {"model.yaml", "  build.vector_units: [auto, shared]\n  build.schedule: [sequential, parallel]\n",
+         of_units},
+        {"model.yaml", "  build.schedule: [sequential, parallel]\n  build.vector_units: [auto, shared]\n",
+         of_units},
+        {"atis-2enc", "  build.skew: [tokens, features]\n  build.split: [reshape, banks]\n", of_skews},
+        {"atis-2enc", "  build.split: [reshape, banks]\n  build.skew: [tokens, features]\n", of_skews}};
+    (void)state;
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
+        char text[640];
+        tn_space space;
+        snprintf(text, sizeof text,
+                 "kind: space\nname: idle\nmodel: %s\ndevice: u50\n"
+                 "objectives: [cycles_per_step, dsp]\nchoices:\n%s%s",
+                 spaces[i].model, spaces[i].first, spaces[i].rest);
+        load(grouped_heads, text, &space);
+        space.laid_most = 0;
+        test_every_design all = test_price_every_design(&space);
+        assert_searched(&space, &all);
+        test_every_design_free(&all);
+    }
+}
+
 /* ---- combinations that there are not ---- */
 
 static void undefined_combinations_are_counted(void **state) {
@@ -376,6 +408,7 @@ int main(void) {
         cmocka_unit_test(no_bound_is_above_its_price),
         cmocka_unit_test(decompositions_find_what_fits),
         cmocka_unit_test(peaks_of_sets_are_the_least),
+        cmocka_unit_test(idle_keys_are_not_idle_elsewhere),
         cmocka_unit_test(undefined_combinations_are_counted),
         cmocka_unit_test(constraints_may_ask_for_more),
     };
