@@ -205,6 +205,14 @@ tn_build tn_build_effective(const tn_build *build) {
     return this_build;
 }
 
+bool tn_build_only_adds_kernels(const tn_build *build, const tn_build *other) {
+    const tn_build own = tn_build_effective(build);
+    tn_build same = tn_build_effective(other);
+    if (own.schedule == TN_SCHEDULE_SEQUENTIAL && same.kernels >= own.kernels) same.kernels = own.kernels;
+    if (own.schedule == TN_SCHEDULE_SEQUENTIAL && own.sharing == TN_SHARED) same.sharing = own.sharing;
+    return memcmp(&own, &same, sizeof own) == 0;
+}
+
 static void keep(tn_build_mask *mask, const tn_field *key) {
     tn_build_set_value(&mask->keep, key, UINT64_MAX);
 }

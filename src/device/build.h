@@ -164,6 +164,10 @@ tn_build tn_build_masked(const tn_build *build, const tn_build_mask *mask);
  * pipelined, tiles where nothing is off chip, skews of what lies in no rows of banks; vector_units is `own` or `shared`. */
 tn_build tn_build_effective(const tn_build *build);
 
+/* Whether the other is the build, or the build with more matmul kernels, which a sequential schedule leaves idle: then no design of the
+ * other has less of anything, and none fits where that of the build does not. */
+bool tn_build_only_adds_kernels(const tn_build *build, const tn_build *other);
+
 /* Keys that prices with bounds have one choice of (bounded_as): a build has bounds where its bits under `keep` are `rest`. */
 tn_build_mask tn_build_mask_bounded(void);
 bool tn_build_is_bounded(const tn_build *build, const tn_build_mask *bounded);

@@ -25,41 +25,52 @@ static unsigned rank_of(const tn_build_axis *axis) {
     return 2 * (unsigned)tn_build_key_level(axis->key) + (tn_build_key_of(axis->key)->bounded_as == 0);
 }
 
-static void order_axes(tn_build_search *search) {
-    for (uint32_t i = 0; i < search->axes; i++) {
-        uint32_t place = i;
-        for (; place > 0 && rank_of(&search->axis[search->order[place - 1]]) > rank_of(&search->axis[i]);
-             place--)
-            search->order[place] = search->order[place - 1];
-        search->order[place] = i;
-    }
-}
-
-/* Whether builds are the same whatever the axis says, the others as the set has them. */
-static bool reads_none(const tn_build_set *set, uint32_t axis) {
-    const tn_build first = tn_build_effective(&set->build);
+/* Whether no build is better than that of the axis' first value, the others as the set has them. */
+static bool first_is_best(const tn_build_set *set, uint32_t axis) {
     for (size_t v = 1; v < set->axis[axis].count; v++) {
         const tn_build_set fixed = tn_build_set_fixed(set, axis, v);
-        const tn_build other = tn_build_effective(&fixed.build);
-        if (memcmp(&first, &other, sizeof first) != 0) return false;
+        if (!tn_build_only_adds_kernels(&set->build, &fixed.build)) return false;
     }
     return true;
 }
 
-/* The other axes whose values say whether anything reads the axis' key. */
+/* The other axes whose values say whether the first value of the axis is the best. */
 static uint32_t find_deciders(const tn_build_set *all, uint32_t axis) {
     uint32_t deciders = 0;
     for (uint32_t i = 0; i < all->axes; i++) {
         bool some = false, every = true;
         for (size_t v = 0; i != axis && v < all->axis[i].count; v++) {
             const tn_build_set fixed = tn_build_set_fixed(all, i, v);
-            const bool none = reads_none(&fixed, axis);
-            some |= none;
-            every &= none;
+            const bool best = first_is_best(&fixed, axis);
+            some |= best;
+            every &= best;
         }
         if (some && !every) deciders |= 1u << i;
     }
     return deciders;
+}
+
+/* The first of the axes left, by rank, that no other of its rank decides. */
+static uint32_t first_axis(const tn_build_search *search, uint32_t left) {
+    uint32_t first = search->axes;
+    for (uint32_t i = 0; i < search->axes; i++) {
+        bool decided = !(left >> i & 1);
+        for (uint32_t k = 0; k < search->axes && !decided; k++)
+            decided = (left & search->deciders[i]) >> k & 1 &&
+                      rank_of(&search->axis[k]) == rank_of(&search->axis[i]);
+        if (!decided && (first == search->axes || rank_of(&search->axis[i]) < rank_of(&search->axis[first])))
+            first = i;
+    }
+    return first;
+}
+
+static void order_axes(tn_build_search *search) {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < search->axes; i++) left |= 1u << i;
+    for (uint32_t i = 0; i < search->axes; i++) {
+        search->order[i] = first_axis(search, left);
+        left &= ~(1u << search->order[i]);
+    }
 }
 
 tn_status tn_build_search_begin(const tn_space *space, tn_evaluator *evaluator, tn_archive *known,
@@ -72,15 +83,16 @@ tn_status tn_build_search_begin(const tn_space *space, tn_evaluator *evaluator, 
         const tn_axis *axis = &space->choices.axis[space->inner[i]];
         search->axis[i] = (tn_build_axis){axis->field, axis->count, axis->number};
     }
-    order_axes(search);
     tn_build_set all = {.axes = search->axes, .axis = search->axis};
     for (uint32_t i = 0; i < all.axes; i++)
         tn_build_set_value(&all.build, search->axis[i].key, search->axis[i].value[0]);
     for (uint32_t i = 0; i < all.axes; i++) search->deciders[i] = find_deciders(&all, i);
+    order_axes(search);
     search->only_bytes = true;
     for (size_t i = 0; i < space->objectives; i++)
         search->only_bytes &=
             !space->objective[i]->of_memories || strcmp(space->objective[i]->name, "on_chip_bytes") == 0;
+    search->only_caps = tn_constraints_only_cap(space->constraint, space->constraints);
     for (size_t i = 0; i < space->constraints; i++)
         search->asks_keys |= space->constraint[i].expression != NULL;
     return TN_OK;
@@ -212,11 +224,12 @@ static uint32_t next_axis(const tn_build_search *search, const tn_build_set *set
     return search->axes;
 }
 
-/* Whether builds of the set are the same whatever the axis says, as nothing reads its key beside what is fixed. */
+/* Whether the first value of the axis stands for all of the set: nothing reads the key beside what is fixed, or others add kernels that
+ * are idle. */
 static bool is_idle(const run *state, const tn_build_node *node, uint32_t axis) {
     const tn_build_search *search = state->search;
-    return !search->asks_keys && (node->set.free & search->deciders[axis]) == 0 &&
-           reads_none(&node->set, axis);
+    return search->only_caps && (node->set.free & search->deciders[axis]) == 0 &&
+           first_is_best(&node->set, axis);
 }
 
 /* How many values of the axis are to be looked at: of an idle one the first stands for all. */

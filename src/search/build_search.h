@@ -33,6 +33,7 @@ typedef struct tn_build_search {
     bool only_bytes;      /* of the objectives memories bear on on_chip_bytes alone */
     uint32_t deciders
         [TN_BUILD_AXES_MOST]; /* of each axis: those whose values say whether anything reads its key */
+    bool only_caps;           /* no constraint asks for much of anything */
     bool asks_keys;           /* some constraint may speak of keys of a build */
 } tn_build_search;
 

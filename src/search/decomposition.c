@@ -92,19 +92,6 @@ static tn_status make_some_tables(tn_decomposing *state, tn_error *error) {
 
 /* ---- builds that cannot enter ---- */
 
-/* Whether b is a with more matmul kernels, which a sequential schedule leaves idle: then no design of b has less of
- * anything, or more degrees of freedom, than that of a with the same choices, and none fits where that does not. */
-static bool only_adds_kernels(const tn_decomposing *state, const tn_build_task *a, const tn_build_task *b) {
-    const tn_build *base = &state->table[a->keys].build[a->build];
-    tn_build other = state->table[b->keys].build[b->build];
-    bool more =
-        other.kernels >= base->kernels && (other.sharing == base->sharing || base->sharing == TN_SHARED);
-    if (a->keys != b->keys || !more) return false;
-    other.kernels = base->kernels;
-    other.sharing = base->sharing;
-    return memcmp(&other, base, sizeof other) == 0;
-}
-
 static bool has_dsp_objective(const tn_space *space) {
     for (size_t i = 0; i < space->objectives; i++)
         if (strcmp(space->objective[i]->name, "dsp") == 0) return true;
@@ -116,7 +103,10 @@ static bool has_dsp_objective(const tn_space *space) {
 static bool is_beaten(const tn_decomposing *state, const tn_build_task *b) {
     for (size_t i = 0; i < state->tasks; i++) {
         const tn_build_task *a = &state->task[i];
-        if (a == b || a->keys != b->keys || !only_adds_kernels(state, a, b)) continue;
+        const tn_build *build = &state->table[a->keys].build[a->build];
+        if (a == b || a->keys != b->keys ||
+            !tn_build_only_adds_kernels(build, &state->table[b->keys].build[b->build]))
+            continue;
         uint64_t dsp[2] = {state->table[a->keys].kernels[a->build].dsp,
                            state->table[b->keys].kernels[b->build].dsp};
         bool strict = has_dsp_objective(state->space) && dsp[0] < dsp[1];
@@ -125,20 +115,9 @@ static bool is_beaten(const tn_decomposing *state, const tn_build_task *b) {
     return false;
 }
 
-/* Whether a design that has no less of anything, and as many degrees of freedom, can't hold a constraint that the other one
- * breaks. */
-static bool constraints_only_cap(const tn_space *space) {
-    for (size_t i = 0; i < space->constraints; i++) {
-        const tn_constraint *constraint = &space->constraint[i];
-        if (!constraint->quantity || (!constraint->quantity->maximise && constraint->least > -INFINITY))
-            return false;
-    }
-    return true;
-}
-
 static void skip_builds(tn_decomposing *state) {
     const tn_resources *budget = &state->space->budget;
-    const bool caps = constraints_only_cap(state->space);
+    const bool caps = tn_constraints_only_cap(state->space->constraint, state->space->constraints);
     bool must_be_built = false; /* as whole designs' constraints would say of each */
     for (size_t i = 0; i < state->space->constraints; i++)
         must_be_built |= state->space->constraint[i].quantity && state->space->constraint[i].most == 0 &&

@@ -133,6 +133,13 @@ bool tn_constraint_holds(const tn_constraint *constraint, const tn_choices *choi
     return value >= constraint->least && value <= constraint->most;
 }
 
+bool tn_constraints_only_cap(const tn_constraint *constraint, size_t constraints) {
+    for (size_t i = 0; i < constraints; i++)
+        if (!constraint[i].quantity || (!constraint[i].quantity->maximise && constraint[i].least > -INFINITY))
+            return false;
+    return true;
+}
+
 bool tn_constraint_surely_fails(const tn_constraint *constraint, const tn_choices *choices,
                                 const tn_candidate *design, bool of_set) {
     if (constraint->expression) return false;

@@ -37,6 +37,10 @@ tn_status tn_caps_budget(const tn_caps *caps, const tn_resources *has, tn_resour
 extern const tn_schema tn_constraint_schema;
 tn_status tn_constraint_decode(const tn_yaml *node, const tn_design_columns *columns, tn_arena *arena,
                                tn_constraint *constraint, tn_error *error);
+/* Whether a design that has no less of anything, and as many degrees of freedom, can't hold a constraint that the other one
+ * breaks. */
+bool tn_constraints_only_cap(const tn_constraint *constraint, size_t constraints);
+
 /* Of a design whose price is a bound (tn_price_bound), or of a set of them with the least of each quantity: true where its price
  * itself, or that of each, breaks the constraint for sure. */
 bool tn_constraint_surely_fails(const tn_constraint *constraint, const tn_choices *choices,
