@@ -25,23 +25,29 @@ static unsigned rank_of(const tn_build_axis *axis) {
     return 2 * (unsigned)tn_build_key_level(axis->key) + (tn_build_key_of(axis->key)->bounded_as == 0);
 }
 
+static bool is_same(const tn_build *build, const tn_build *other) {
+    const tn_build own = tn_build_effective(build), its = tn_build_effective(other);
+    return memcmp(&own, &its, sizeof own) == 0;
+}
+
 /* Whether no build is better than that of the axis' first value, the others as the set has them. */
-static bool first_is_best(const tn_build_set *set, uint32_t axis) {
-    for (size_t v = 1; v < set->axis[axis].count; v++) {
+static bool first_is_best(const tn_build_search *search, const tn_build_set *set, uint32_t axis) {
+    bool best = true;
+    for (size_t v = 1; v < set->axis[axis].count && best; v++) {
         const tn_build_set fixed = tn_build_set_fixed(set, axis, v);
-        if (!tn_build_only_adds_kernels(&set->build, &fixed.build)) return false;
+        best = (search->skips_kernels ? tn_build_only_adds_kernels : is_same)(&set->build, &fixed.build);
     }
-    return true;
+    return best;
 }
 
 /* The other axes whose values say whether the first value of the axis is the best. */
-static uint32_t find_deciders(const tn_build_set *all, uint32_t axis) {
+static uint32_t find_deciders(const tn_build_search *search, const tn_build_set *all, uint32_t axis) {
     uint32_t deciders = 0;
     for (uint32_t i = 0; i < all->axes; i++) {
         bool some = false, every = true;
         for (size_t v = 0; i != axis && v < all->axis[i].count; v++) {
             const tn_build_set fixed = tn_build_set_fixed(all, i, v);
-            const bool best = first_is_best(&fixed, axis);
+            const bool best = first_is_best(search, &fixed, axis);
             some |= best;
             every &= best;
         }
@@ -50,31 +56,24 @@ static uint32_t find_deciders(const tn_build_set *all, uint32_t axis) {
     return deciders;
 }
 
-/* The first of the axes left, by rank, that no other of its rank decides. */
-static uint32_t first_axis(const tn_build_search *search, uint32_t left) {
-    uint32_t first = search->axes;
-    for (uint32_t i = 0; i < search->axes; i++) {
-        bool decided = !(left >> i & 1);
-        for (uint32_t k = 0; k < search->axes && !decided; k++)
-            decided = (left & search->deciders[i]) >> k & 1 &&
-                      rank_of(&search->axis[k]) == rank_of(&search->axis[i]);
-        if (!decided && (first == search->axes || rank_of(&search->axis[i]) < rank_of(&search->axis[first])))
-            first = i;
-    }
-    return first;
+/* Whether axis a is to be fixed before b: it is of a lower rank, or decides it. */
+static bool comes_before(const tn_build_search *search, uint32_t a, uint32_t b) {
+    const unsigned of_a = rank_of(&search->axis[a]), of_b = rank_of(&search->axis[b]);
+    return of_a != of_b ? of_a < of_b : search->deciders[b] >> a & 1;
 }
 
+/* Each behind the last that comes before it, of those that are in the order already. */
 static void order_axes(tn_build_search *search) {
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < search->axes; i++) left |= 1u << i;
     for (uint32_t i = 0; i < search->axes; i++) {
-        search->order[i] = first_axis(search, left);
-        left &= ~(1u << search->order[i]);
+        uint32_t place = 0;
+        while (place < i && !comes_before(search, i, search->order[place])) place++;
+        memmove(&search->order[place + 1], &search->order[place], (i - place) * sizeof *search->order);
+        search->order[place] = i;
     }
 }
 
 tn_status tn_build_search_begin(const tn_space *space, tn_evaluator *evaluator, tn_archive *known,
-                                tn_build_search *search, tn_error *error) {
+                                bool has_bounds, tn_build_search *search, tn_error *error) {
     *search = (tn_build_search){.space = space, .evaluator = evaluator, .known = known};
     if (space->inners > TN_BUILD_AXES_MOST)
         return tn_fail(error, TN_LIMIT, "over %d choices of a build", TN_BUILD_AXES_MOST);
@@ -83,16 +82,16 @@ tn_status tn_build_search_begin(const tn_space *space, tn_evaluator *evaluator, 
         const tn_axis *axis = &space->choices.axis[space->inner[i]];
         search->axis[i] = (tn_build_axis){axis->field, axis->count, axis->number};
     }
+    search->skips_kernels = has_bounds && tn_constraints_only_cap(space->constraint, space->constraints);
     tn_build_set all = {.axes = search->axes, .axis = search->axis};
     for (uint32_t i = 0; i < all.axes; i++)
         tn_build_set_value(&all.build, search->axis[i].key, search->axis[i].value[0]);
-    for (uint32_t i = 0; i < all.axes; i++) search->deciders[i] = find_deciders(&all, i);
+    for (uint32_t i = 0; i < all.axes; i++) search->deciders[i] = find_deciders(search, &all, i);
     order_axes(search);
     search->only_bytes = true;
     for (size_t i = 0; i < space->objectives; i++)
         search->only_bytes &=
             !space->objective[i]->of_memories || strcmp(space->objective[i]->name, "on_chip_bytes") == 0;
-    search->only_caps = tn_constraints_only_cap(space->constraint, space->constraints);
     for (size_t i = 0; i < space->constraints; i++)
         search->asks_keys |= space->constraint[i].expression != NULL;
     return TN_OK;
@@ -228,8 +227,8 @@ static uint32_t next_axis(const tn_build_search *search, const tn_build_set *set
  * are idle. */
 static bool is_idle(const run *state, const tn_build_node *node, uint32_t axis) {
     const tn_build_search *search = state->search;
-    return search->only_caps && (node->set.free & search->deciders[axis]) == 0 &&
-           first_is_best(&node->set, axis);
+    return !search->asks_keys && (node->set.free & search->deciders[axis]) == 0 &&
+           first_is_best(search, &node->set, axis);
 }
 
 /* How many values of the axis are to be looked at: of an idle one the first stands for all. */

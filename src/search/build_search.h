@@ -33,13 +33,14 @@ typedef struct tn_build_search {
     bool only_bytes;      /* of the objectives memories bear on on_chip_bytes alone */
     uint32_t deciders
         [TN_BUILD_AXES_MOST]; /* of each axis: those whose values say whether anything reads its key */
-    bool only_caps;           /* no constraint asks for much of anything */
-    bool asks_keys;           /* some constraint may speak of keys of a build */
+    bool
+        skips_kernels; /* that are idle: no constraint asks for more of anything, and designs are not counted by prices */
+    bool asks_keys; /* some constraint may speak of keys of a build */
 } tn_build_search;
 
-/* TN_LIMIT where there are too many choices of a build. */
+/* TN_LIMIT where there are too many choices of a build. has_bounds: some build of the space has one (tn_space_has_bounds). */
 tn_status tn_build_search_begin(const tn_space *space, tn_evaluator *evaluator, tn_archive *known,
-                                tn_build_search *search, tn_error *error);
+                                bool has_bounds, tn_build_search *search, tn_error *error);
 void tn_build_search_free(tn_build_search *search);
 
 /* Adds the front of the chunk's builds under outer combination `outer`, whose step stands, to *found, and how its sets were judged.

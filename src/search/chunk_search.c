@@ -12,7 +12,8 @@ tn_status tn_chunk_search_begin(const tn_space *space, bool counts, tn_chunk_sea
     TN_TRY(tn_space_has_bounds(space, &has_bounds, error));
     if (has_bounds) TN_TRY(TN_ALLOC(1, &search->floors, error));
     TN_TRY(tn_evaluator_new(space, &search->evaluator, error));
-    return tn_build_search_begin(space, search->evaluator, &search->known, &search->builds, error);
+    return tn_build_search_begin(space, search->evaluator, &search->known, has_bounds, &search->builds,
+                                 error);
 }
 
 void tn_chunk_search_free(tn_chunk_search *search) {

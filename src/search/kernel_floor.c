@@ -51,12 +51,19 @@ static bool lower_matmuls(const tn_evaluator *evaluator, tn_resources *least) {
     return evaluator->build.array == TN_ARRAY_LANES && workload->arithmetics > 0;
 }
 
+/* Where the schedule says which units there are, it may say either. */
 static bool lower_vectors(const tn_evaluator *evaluator, tn_resources *least) {
+    const uint32_t asked = evaluator->build.vector_units;
     bool kept[TN_OPERATION_KINDS];
     for (int kind = 0; kind < TN_OPERATION_KINDS; kind++)
         kept[kind] = evaluator->workload->vector_used[kind] && !tn_operation_rows[kind].may_fuse;
-    const tn_resources used = tn_workload_vector_kernels(evaluator->workload, &evaluator->build, kept);
-    tn_resources_lower(least, &used);
+    for (uint32_t units = TN_UNITS_OWN; units <= TN_UNITS_SHARED; units++) {
+        tn_build build = evaluator->build;
+        build.vector_units = units;
+        if (asked != TN_UNITS_AUTO && asked != units) continue;
+        const tn_resources used = tn_workload_vector_kernels(evaluator->workload, &build, kept);
+        tn_resources_lower(least, &used);
+    }
     return true;
 }
 
