@@ -130,7 +130,6 @@ static void add_write_backs(const tn_workload *workload, const tn_build *build, 
     }
 }
 
-/* A unit for those kinds, at least one. */
 static tn_resources unit_resources(const tn_workload *workload, const tn_build *build, const bool *kinds) {
     uint64_t lanes[TN_OPERATION_KINDS] = {0};
     for (int kind = 0; kind < TN_OPERATION_KINDS; kind++)
@@ -141,15 +140,14 @@ static tn_resources unit_resources(const tn_workload *workload, const tn_build *
 tn_resources tn_workload_vector_kernels(const tn_workload *workload, const tn_build *build,
                                         const bool *kinds) {
     tn_resources all = {0};
-    bool has = false;
     for (int kind = 0; kind < TN_OPERATION_KINDS; kind++) {
         if (!kinds[kind]) continue;
+        if (tn_build_shares_vectors(build)) return unit_resources(workload, build, kinds);
         const tn_vector kernel = tn_workload_vector(workload, build, (tn_operation_kind)kind);
         const tn_resources used = tn_vector_resources(workload->device, &kernel);
         tn_resources_add(&all, &used, 1);
-        has = true;
     }
-    return has && tn_build_shares_vectors(build) ? unit_resources(workload, build, kinds) : all;
+    return all;
 }
 
 static void add_vector_unit(const tn_workload *workload, const tn_build *build, const uint64_t *busy,

@@ -59,7 +59,7 @@ void tn_price_run(tn_workload *workload, tn_plan *plan, const tn_build *build, t
 tn_status tn_work_cycles(const tn_workload *workload, const struct tn_work *work, const tn_product_size *size,
                          const tn_build *build, uint64_t *cycles, uint64_t *issues, tn_error *error);
 
-/* What vector kernels of these kinds [TN_OPERATION_KINDS] take: one for each, or one unit that all share. */
+/* What vector kernels of these kinds [TN_OPERATION_KINDS] take: one for each, or one unit that all share; of none nothing. */
 tn_resources tn_workload_vector_kernels(const tn_workload *workload, const tn_build *build,
                                         const bool *kinds);
 

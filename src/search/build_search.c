@@ -62,7 +62,7 @@ static bool comes_before(const tn_build_search *search, uint32_t a, uint32_t b) 
     return of_a != of_b ? of_a < of_b : search->deciders[b] >> a & 1;
 }
 
-/* Each behind the last that comes before it, of those that are in the order already. */
+/* Each right before the first of those in the order already that it comes before, or behind all of them. */
 static void order_axes(tn_build_search *search) {
     for (uint32_t i = 0; i < search->axes; i++) {
         uint32_t place = 0;
