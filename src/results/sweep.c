@@ -97,11 +97,12 @@ static tn_status take_chunk(run *all, worker *thread, uint64_t *chunk, bool *tak
     *taken = false;
 #pragma omp critical(tenfold_sweep)
     {
-        while (all->next < all->plan.chosen && all->done[all->plan.chunk[all->next]]) all->next++;
         if (all->status == TN_OK && !tn_interrupted() && all->next < all->plan.chosen) {
+            if (all->next >= all->plan.renewal)
+                status = tn_sweep_plan_renew(&all->plan, all->space, &all->outcome->front, all->next, error);
             *chunk = all->plan.chunk[all->next++];
             *taken = true;
-            status = hear(all, thread, error);
+            if (status == TN_OK) status = hear(all, thread, error);
         }
     }
     return status;
@@ -146,6 +147,7 @@ static tn_status run_all(run *all, tn_error *error) {
     TN_TRY(TN_ALLOC(all->plan.chunks, &all->done, error));
     TN_TRY(tn_sweep_db_load(all->store, all->outcome, all->done, all->plan.chunks, error));
     TN_TRY(tell(all, &all->outcome->front, error));
+    TN_TRY(tn_sweep_plan_skip(&all->plan, all->done, &all->next, error));
     count_work(all);
     double started = tn_clock_seconds();
     all->commit_at = started + commit_seconds;

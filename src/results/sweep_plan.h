@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/public.h"
+#include "front/archive.h"
 #include "space/space.h"
 
 #include <stdbool.h>
@@ -36,13 +37,22 @@ typedef struct tn_sweep_plan {
     uint64_t chunks; /* of the space */
     uint64_t *chunk; /* [chosen] those to evaluate, in the order of evaluation */
     uint64_t chosen;
-    bool sampled; /* the budget leaves some out */
+    bool sampled;     /* the budget leaves some out */
+    uint64_t renewal; /* when so many are taken, those left are to be put in a new order */
 } tn_sweep_plan;
 
 /* TN_INPUT where the shard does not exist. Free with tn_sweep_plan_free. */
 tn_status tn_sweep_plan_make(const tn_space *space, const tn_sweep_options *options, tn_sweep_plan *plan,
                              tn_error *error);
 void tn_sweep_plan_free(tn_sweep_plan *plan);
+
+/* Moves finished chunks, done[chunk], to the beginning, in whatever order; *count: of them. */
+tn_status tn_sweep_plan_skip(tn_sweep_plan *plan, const bool *done, uint64_t *count, tn_error *error);
+
+/* Puts the chunks that are not taken, those from the place `begin` on, in the order of what their choices have given so far: each
+ * value by how many of the front's designs have it for a chunk of it that was taken. Sets the next renewal. */
+tn_status tn_sweep_plan_renew(tn_sweep_plan *plan, const tn_space *space, const tn_archive *front,
+                              uint64_t begin, tn_error *error);
 
 TN_PUBLIC_END
 

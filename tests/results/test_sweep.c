@@ -6,6 +6,8 @@
 #include "results/merge.h"
 #include "results/recommendation.h"
 #include "results/result.h"
+#include "results/sweep_plan.h"
+#include "search/chunk.h"
 #include "support/folder.h"
 #include "support/shared.h"
 #include "support/status.h"
@@ -269,6 +271,92 @@ static void budget_is_drawn_by_the_seed(void **state) {
     assert_same_results("drawn", "drawn-again");
 }
 
+/* ---- the order of chunks ---- */
+
+static uint64_t first_design(uint64_t chunk) {
+    const tn_chunk its = tn_chunk_at(&space, chunk);
+    return tn_space_id(&space, its.outer, its.first);
+}
+
+/* What the chunk's choices have given: of each value designs of the front for a chunk that was taken, one chunk more counted as all in
+ * the mean. */
+static double yield_of(const tn_sweep_plan *plan, uint64_t taken, const tn_point *point, size_t points,
+                       uint64_t chunk) {
+    double yield = 1;
+    for (size_t i = 0; i < space.choices.count; i++) {
+        const size_t value = tn_choices_digit(&space.choices, first_design(chunk), i);
+        double designs = (double)points / (double)taken, chunks = 1;
+        for (size_t p = 0; p < points; p++)
+            designs += tn_choices_digit(&space.choices, point[p].id, i) == value;
+        for (uint64_t c = 0; c < taken; c++)
+            chunks += tn_choices_digit(&space.choices, first_design(plan->chunk[c]), i) == value;
+        yield *= designs / chunks;
+    }
+    return yield;
+}
+
+static bool has_chunk(const tn_sweep_plan *plan, uint64_t begin, uint64_t chunk) {
+    for (uint64_t i = begin; i < plan->chosen; i++)
+        if (plan->chunk[i] == chunk) return true;
+    return false;
+}
+
+/* Three designs of chunks that were taken are the front: what is like them comes next, and no chunk is lost. */
+static void chunks_come_by_what_their_choices_gave(void **state) {
+    enum { TAKEN = 20, POINTS = 3 };
+    tn_error error = {0};
+    tn_sweep_plan plan;
+    tn_archive front;
+    tn_point point[POINTS] = {{.value = {1, 3}}, {.value = {2, 2}}, {.value = {3, 1}}};
+    (void)state;
+    test_ok(tn_sweep_plan_make(&space, &(tn_sweep_options){0}, &plan, &error), &error);
+    assert_true(plan.chosen > 2 * TAKEN);
+    tn_archive_begin(&front, 2);
+    for (size_t p = 0; p < POINTS; p++) {
+        point[p].id = first_design(plan.chunk[7 * p]);
+        test_ok(tn_archive_offer(&front, &point[p], &error), &error);
+    }
+    uint64_t *before = calloc(plan.chosen, sizeof *before);
+    memcpy(before, plan.chunk, plan.chosen * sizeof *before);
+    plan.renewal = TAKEN;
+    test_ok(tn_sweep_plan_renew(&plan, &space, &front, TAKEN, &error), &error);
+    assert_int_equal(plan.renewal, 2 * TAKEN);
+    assert_memory_equal(plan.chunk, before, TAKEN * sizeof *before);
+    bool differs = false;
+    for (uint64_t i = TAKEN; i < plan.chosen; i++) {
+        assert_true(has_chunk(&plan, TAKEN, before[i]));
+        differs |= before[i] != plan.chunk[i];
+        if (i == TAKEN) continue;
+        const double own = yield_of(&plan, TAKEN, point, POINTS, plan.chunk[i]);
+        assert_true(own <= yield_of(&plan, TAKEN, point, POINTS, plan.chunk[i - 1]) * (1 + 1e-12));
+    }
+    assert_true(differs);
+    free(before);
+    tn_archive_free(&front);
+    tn_sweep_plan_free(&plan);
+}
+
+static void finished_chunks_are_skipped(void **state) {
+    tn_error error = {0};
+    tn_sweep_plan plan;
+    uint64_t finished, expected = 0;
+    (void)state;
+    test_ok(tn_sweep_plan_make(&space, &(tn_sweep_options){.shard = 1, .shards = 2}, &plan, &error), &error);
+    bool *done = calloc(plan.chunks, sizeof *done);
+    for (uint64_t i = 0; i < plan.chosen; i += 3) {
+        done[plan.chunk[i]] = true;
+        expected++;
+    }
+    test_ok(tn_sweep_plan_skip(&plan, done, &finished, &error), &error);
+    assert_int_equal(finished, expected);
+    for (uint64_t i = 0; i < plan.chosen; i++) {
+        assert_int_equal(done[plan.chunk[i]], i < finished);
+        assert_false(has_chunk(&plan, i + 1, plan.chunk[i]));
+    }
+    free(done);
+    tn_sweep_plan_free(&plan);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(front_equals_all_pairs),
@@ -279,6 +367,8 @@ int main(void) {
         cmocka_unit_test(shards_merge_to_the_whole),
         cmocka_unit_test(interrupted_goes_on),
         cmocka_unit_test(budget_is_drawn_by_the_seed),
+        cmocka_unit_test(chunks_come_by_what_their_choices_gave),
+        cmocka_unit_test(finished_chunks_are_skipped),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
