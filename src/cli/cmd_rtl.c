@@ -4,8 +4,8 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "learn/dataset.h"
+#include "model/train_settings.h"
 #include "rtl/generate.h"
-#include "train/settings.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "design/design.h"
 #include "learn/dataset.h"
 #include "model/model.h"
-#include "train/settings.h"
+#include "model/train_settings.h"
 #include "train/trainer.h"
 
 #include <stdbool.h>

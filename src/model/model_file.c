@@ -5,6 +5,7 @@
 #include "model/layer_weight.h"
 #include "model/model.h"
 #include "model/step.h"
+#include "model/train_settings.h"
 #include "tensor/weight.h"
 
 #include <string.h>
@@ -390,5 +391,7 @@ tn_status tn_model_file_decode(const tn_yaml *root, tn_arena *arena, tn_model_fi
     TN_TRY(settle_activations(&file->activations, root->position, error));
     TN_TRY(settle_schedule(&file->schedule, error));
     TN_TRY(decode_precision(file->precision_node, arena, file, error));
+    tn_train_settings settings; /* for its errors: no price follows from them */
+    TN_TRY(tn_train_settings_decode(file->training, arena, &settings, error));
     return tn_model_name_check(file->name, file->name_at, "model", error);
 }

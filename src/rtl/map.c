@@ -1,8 +1,8 @@
 #include "rtl/map.h"
 
 #include "model/graph.h"
+#include "model/train_settings.h"
 #include "rtl/access.h"
-#include "train/settings.h"
 
 #include <inttypes.h>
 

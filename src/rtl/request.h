@@ -7,10 +7,10 @@
 #include "device/device.h"
 #include "model/model.h"
 #include "model/step.h"
+#include "model/train_settings.h"
 #include "price/plan.h"
 #include "rtl/resources.h"
 #include "rtl/simulate.h"
-#include "train/settings.h"
 #include "train/trainer.h"
 
 typedef struct tn_rtl_request {

@@ -8,7 +8,7 @@
 #define TN_TRAIN_INITIAL_H
 
 #include "base/error.h"
-#include "train/settings.h"
+#include "model/train_settings.h"
 #include "train/trainer.h"
 
 /* Sets all parameters, and the trainer to its first step. */

@@ -2,7 +2,7 @@
  *
  * The step is the priced one (model/step.h), operation for operation, in the order of its list; what it multiplies
  * and keeps is counted while it runs (train/lowered_step.h). The conventions that a model file leaves open are
- * settings (train/settings.h). Results depend on nothing but model, settings, values and examples: not on
+ * settings (model/train_settings.h). Results depend on nothing but model, settings, values and examples: not on
  * threads, time or memory.
  */
 #ifndef TN_TRAIN_TRAINER_H
@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "model/model.h"
+#include "model/train_settings.h"
 #include "train/kernels.h"
-#include "train/settings.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,11 +2,11 @@
  * of whole steps: both follow from the same layouts and the same formula of issues. */
 #include "base/file.h"
 #include "model/model.h"
+#include "model/train_settings.h"
 #include "price/work.h"
 #include "rtl/generate.h"
 #include "support/program.h"
 #include "support/shared.h"
-#include "train/settings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

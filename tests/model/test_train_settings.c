@@ -1,5 +1,6 @@
 /* Keys of `training:`, schedules, and the page that lists the keys. */
 #include "support/pages.h"
+#include "support/shared.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +10,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "train/settings.h"
+#include "model/model.h"
+#include "model/train_settings.h"
 
 static tn_status decode(const char *text, tn_arena *arena, tn_train_settings *settings, tn_error *error) {
     tn_yaml *root;
@@ -81,6 +83,19 @@ static void refused(void **state) {
     }
 }
 
+/* A model file says what is wrong with them when it is read, whoever asks for it: a price follows from none of them. */
+static void refused_by_a_model(void **state) {
+    (void)state;
+    static const char *const set[] = {"training.phase=inference"};
+    tn_arena arena = {0};
+    tn_error error = {0};
+    tn_model *model;
+    assert_int_equal(tn_model_load(test_source("models/atis-2enc.yaml"), set, 1, &arena, &model, &error),
+                     TN_INPUT);
+    assert_non_null(strstr(error.message, "unknown key \"phase\" of training"));
+    tn_arena_free(&arena);
+}
+
 /* docs/train.md holds the table of the keys. */
 static void page(void **state) {
     (void)state;
@@ -92,9 +107,8 @@ static void page(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults), cmocka_unit_test(weights_of_losses),
-        cmocka_unit_test(rates),    cmocka_unit_test(refused),
-        cmocka_unit_test(page),
+        cmocka_unit_test(defaults), cmocka_unit_test(weights_of_losses),  cmocka_unit_test(rates),
+        cmocka_unit_test(refused),  cmocka_unit_test(refused_by_a_model), cmocka_unit_test(page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* How a model is trained: what the priced step leaves open, as the keys of `training:` in a model file
  * (docs/train.md), each with a default.
  */
-#ifndef TN_TRAIN_SETTINGS_H
-#define TN_TRAIN_SETTINGS_H
+#ifndef TN_MODEL_TRAIN_SETTINGS_H
+#define TN_MODEL_TRAIN_SETTINGS_H
 
 #include "base/buffer.h"
 #include "base/error.h"

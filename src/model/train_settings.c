@@ -1,4 +1,4 @@
-#include "train/settings.h"
+#include "model/train_settings.h"
 
 #include "text/number.h"
 
