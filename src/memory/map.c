@@ -421,7 +421,7 @@ static void stage(maker *builder, uint32_t index, uint32_t array, unsigned posit
     if (!builder->map->off_chip[array]) return;
     tn_staged staged = {.operation = index, .array = array, .position = position};
     staged.piece = piece_of(builder, index, array, position);
-    staged.held = staged.piece < all ? 2 * staged.piece : all;
+    staged.held = staged.piece < all ? tn_least(2 * staged.piece, all) : all;
     builder->map->staged[builder->map->staged_count++] = staged;
 }
 

@@ -6,7 +6,8 @@
  * state are grouped by the build in either case: a class of cores has equal sizes, equal uses and no two
  * cores of one layer, so no operation wants two arrays of a group at once. Arrays over a given size live off
  * chip; operations reach them through staging memories, one for each operand position, which hold whole operands, or
- * twice a piece of them (one is filled while the other is used): a burst where a kernel goes over its operand only once.
+ * twice a piece of them where that is less (one is filled while the other is used): a burst where a kernel goes over its
+ * operand only once.
  * With tile_bytes pieces are tiles of so many bytes (kernel/tiling.h), of a vector kernel whole rows.
  * Equal memories are merged with a count: pricing walks over some dozens of entries.
  */
@@ -79,7 +80,7 @@ typedef struct tn_mapped {
 typedef struct tn_staged {
     uint32_t operation, array, position;
     uint64_t piece,
-        held; /* elements that are staged at a time; that the staging memory holds: all, or two pieces */
+        held; /* elements that are staged at a time; that the staging memory holds: two pieces, or all that are fewer */
 } tn_staged;
 
 typedef struct tn_map {

@@ -155,14 +155,36 @@ static const char looked_up[] =
     "      - {name: attention, kind: attention, heads: 4, input: [query, key, value]}\n"
     "  - {name: loss, kind: cross-entropy}\n";
 
+static void assert_bounds(const tn_space *space, const test_every_design *all) {
+    tn_evaluator *evaluator;
+    tn_error error = {0};
+    test_ok(tn_evaluator_new(space, &evaluator, &error), &error);
+    for (uint64_t id = 0; id < all->designs; id++) {
+        tn_evaluation found, bound = all->design[id].evaluation;
+        bool exact;
+        test_ok(tn_evaluate_design(evaluator, id, &found, &error), &error);
+        for (int close = 0; close < 2; close++) {
+            test_ok((close ? tn_price_close_bound : tn_price_bound)(tn_evaluator_workload(evaluator),
+                                                                    tn_evaluator_build(evaluator),
+                                                                    &bound.price, &exact, &error),
+                    &error);
+            for (size_t q = 0; q < tn_quantities_count; q++)
+                if (tn_quantities[q].bounded == TN_BOUNDED_BELOW &&
+                    tn_quantities[q].get(&bound) > tn_quantities[q].get(&found))
+                    fail_msg("%s: design %llu: the bound of %s is %.17g, the price %.17g", space->name,
+                             (unsigned long long)id, tn_quantities[q].name, tn_quantities[q].get(&bound),
+                             tn_quantities[q].get(&found));
+        }
+    }
+    tn_evaluator_free(evaluator);
+}
+
 static void no_bound_is_above_its_price(void **state) {
     static const char *const devices[] = {"vck190", "zcu104", "u50"};
     (void)state;
     for (int i = 0; i < 3; i++) {
         char text[512];
         tn_space space;
-        tn_evaluator *evaluator;
-        tn_error error = {0};
         snprintf(
             text, sizeof text,
             "kind: space\nname: refuted%d\nmodel: model.yaml\ndevice: %s\n"
@@ -174,28 +196,36 @@ static void no_bound_is_above_its_price(void **state) {
         space.laid_most = 0;
         test_every_design all = test_price_every_design(&space);
         assert_true(all.feasible > 0);
-        test_ok(tn_evaluator_new(&space, &evaluator, &error), &error);
-        for (uint64_t id = 0; id < all.designs; id++) {
-            tn_evaluation found, bound = all.design[id].evaluation;
-            bool exact;
-            test_ok(tn_evaluate_design(evaluator, id, &found, &error), &error);
-            for (int close = 0; close < 2; close++) {
-                test_ok((close ? tn_price_close_bound : tn_price_bound)(tn_evaluator_workload(evaluator),
-                                                                        tn_evaluator_build(evaluator),
-                                                                        &bound.price, &exact, &error),
-                        &error);
-                for (size_t q = 0; q < tn_quantities_count; q++)
-                    if (tn_quantities[q].bounded == TN_BOUNDED_BELOW &&
-                        tn_quantities[q].get(&bound) > tn_quantities[q].get(&found))
-                        fail_msg("%s: design %llu: the bound of %s is %.17g, the price %.17g", devices[i],
-                                 (unsigned long long)id, tn_quantities[q].name, tn_quantities[q].get(&bound),
-                                 tn_quantities[q].get(&found));
-            }
-        }
+        assert_bounds(&space, &all);
         assert_swept(&space, &all, 2);
-        tn_evaluator_free(evaluator);
         test_every_design_free(&all);
     }
+}
+
+static const char state_space[] =
+    "kind: model\nname: ssm\nbatch: 2\nsequence: 4\nweights:\n"
+    "  table: {format: ttm, m: 12, n: 6, rank: 5, flow: optimal}\nlayers:\n"
+    "  - {name: embedding, kind: embedding, vocabulary: 12, width: 6, weight: table}\n"
+    "  - {name: norm, kind: rms-norm}\n"
+    "  - {name: mixer, kind: mamba, state: 2, taps: 2, step_rank: 1}\n"
+    "  - {name: head, kind: linear, outputs: 5}\n  - {name: loss, kind: cross-entropy}\n";
+
+/* Two pieces of 128 elements of an array of 192: a staging memory that holds the array holds both. */
+static void staging_memories_hold_no_more_than_operands(void **state) {
+    (void)state;
+    tn_space space;
+    load(state_space,
+         "kind: space\nname: staged\nmodel: model.yaml\ndevice: u50\n"
+         "set: [build.rows=2, build.buffers=separate, build.off_chip_over_bytes=400, build.vector=8]\n"
+         "objectives: [cycles_per_step, lut]\nchoices:\n"
+         "  build.activation_memory: [distributed, block]\n  build.columns: [4, 16, 3]\n",
+         &space);
+    space.laid_most = 0;
+    test_every_design all = test_price_every_design(&space);
+    assert_true(all.feasible > 0);
+    assert_bounds(&space, &all);
+    assert_swept(&space, &all, 2);
+    test_every_design_free(&all);
 }
 
 /* ---- decompositions whose first designs do not fit ---- */
@@ -406,6 +436,7 @@ int main(void) {
         cmocka_unit_test(every_kernel_has_its_write_back),
         cmocka_unit_test(terms_are_those_of_the_file),
         cmocka_unit_test(no_bound_is_above_its_price),
+        cmocka_unit_test(staging_memories_hold_no_more_than_operands),
         cmocka_unit_test(decompositions_find_what_fits),
         cmocka_unit_test(peaks_of_sets_are_the_least),
         cmocka_unit_test(idle_keys_are_not_idle_elsewhere),
