@@ -305,7 +305,7 @@ static void print_causes(const tn_summary *summary) {
 
 /* How far the front can be from that of the whole space. */
 static void print_certificate(const tn_summary *summary) {
-    if (summary->refused) tn_say("not by decomposition, as prices do not split: %s\n", summary->refused);
+    if (summary->refused) tn_say("not by decomposition: %s\n", summary->refused);
     if (strcmp(summary->method, tn_method_names[TN_EVOLVE]) == 0)
         tn_say("sampled by NSGA-II: the front of the designs that were evaluated; nothing is known of the "
                "others\n");

@@ -178,9 +178,11 @@ static tn_status decompose(const tn_space *space, const tn_sweep_options *option
     stored.has_epsilon = true;
     stored.epsilon = own.epsilon;
     TN_TRY(tn_decompose(space, &own, &found, error));
+    const bool missed = found.count == 0 && !found.none_fits;
     *refused = found.refused;
-    tn_status status =
-        found.refused ? TN_OK : write_decomposed(space, &stored, folder, &found, summary, error);
+    if (missed && options->method == TN_METHOD_AUTO && tn_can_enumerate(space))
+        *refused = "none of the designs that it priced fits, and its bounds leave others";
+    tn_status status = *refused ? TN_OK : write_decomposed(space, &stored, folder, &found, summary, error);
     tn_decomposed_free(&found);
     return status;
 }

@@ -123,6 +123,22 @@ static bool is_fine(const tn_reach *reaching, double width) {
     return width < 0.15 * (reaching->asked - 1) || width < 0.3 * (widest_gap(reaching) - 1);
 }
 
+/* Designs may be left that were to be priced. */
+static bool is_cut(const tn_reach *reaching) {
+    return tn_interrupted() || tn_clock_seconds() > reaching->state->front.deadline;
+}
+
+/* Every design of a space that has few. */
+static tn_status price_all(tn_reach *reaching, tn_error *error) {
+    const tn_choices *choices = &reaching->space->choices;
+    uint32_t digit[TN_AXES_MOST];
+    for (uint64_t id = 0; choices->designs <= DESIGNS_MOST && id < choices->designs; id++) {
+        for (size_t i = 0; i < choices->count; i++) digit[i] = (uint32_t)tn_choices_digit(choices, id, i);
+        TN_TRY(tn_reach_add_design(reaching, digit, error));
+    }
+    return tn_reach_price(reaching, error);
+}
+
 static tn_status seek(tn_reach *reaching, tn_error *error) {
     static const double steps[] = {0.3, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001};
     static const double little = 1e-2, next_to_nothing = 1e-3; /* that a round gains */
@@ -153,15 +169,16 @@ static tn_status seek(tn_reach *reaching, tn_error *error) {
         TN_TRY(approach(reaching, next_to_nothing, timed ? state->front.deadline : 0, error));
         break;
     }
+    if (reaching->members == 0 && reaching->bounds.count > 0) TN_TRY(price_all(reaching, error));
     /* What was not priced may fit. */
-    const bool is_cut = tn_interrupted() || tn_clock_seconds() > state->front.deadline;
-    return is_cut && reaching->members == 0 ? tn_fail(error, TN_INTERRUPTED, "interrupted") : TN_OK;
+    return is_cut(reaching) && reaching->members == 0 ? tn_fail(error, TN_INTERRUPTED, "interrupted") : TN_OK;
 }
 
 static void certify(const tn_reach *reaching, tn_decomposed *found) {
     const tn_space *space = reaching->space;
+    const bool knows_all = reaching->state->evaluated == space->choices.designs && !is_cut(reaching);
     for (size_t k = 0; k < space->objectives; k++) found->factor[k] = 1;
-    for (size_t i = 0; i < reaching->bounds.count; i++)
+    for (size_t i = 0; i < reaching->bounds.count && !knows_all; i++)
         for (size_t k = 0; k < space->objectives; k++) {
             uint32_t member = reaching->nearest[i];
             found->factor[k] =
@@ -171,7 +188,7 @@ static void certify(const tn_reach *reaching, tn_decomposed *found) {
                                                          reaching->bounds.value[k][i]));
         }
     tn_certify_factors(space->objectives, 1, found->factor, &found->exact);
-    found->none_fits = reaching->members == 0 && reaching->bounds.count == 0;
+    found->none_fits = reaching->members == 0 && (reaching->bounds.count == 0 || knows_all);
 }
 
 static tn_status take_members(tn_reach *reaching, tn_decomposed *found, tn_error *error) {

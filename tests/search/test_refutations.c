@@ -274,6 +274,57 @@ static void decompositions_find_what_fits(void **state) {
     test_every_design_free(&all);
 }
 
+static const char htucker[] =
+    "kind: model\nname: ht\nbatch: 1\nsequence: 3\nweights:\n"
+    "  square: {format: ht, m: 2x6, n: 2x6, rank: 3}\nlayers:\n"
+    "  - {name: embedding, kind: embedding, vocabulary: 30, width: 12}\n"
+    "  - {name: positions, kind: positions, input: embedding}\n"
+    "  - {name: query, kind: linear, input: positions, outputs: 12, weight: square}\n"
+    "  - {name: key, kind: linear, input: positions, outputs: 12, weight: square}\n"
+    "  - {name: value, kind: linear, input: positions, outputs: 12, weight: square, bias: false}\n"
+    "  - {name: attention, kind: attention, heads: 4, kv_heads: 4, causal: true, input: [query, key, "
+    "value]}\n"
+    "  - {name: norm, kind: rms-norm, input: attention}\n"
+    "  - {name: other-head, kind: linear, input: norm, outputs: 3}\n"
+    "  - {name: other-loss, kind: cross-entropy, input: other-head}\n"
+    "  - {name: head, kind: linear, input: attention, outputs: 2, bias: false}\n"
+    "  - {name: loss, kind: cross-entropy, input: head}\n";
+
+/* Two designs of 160 hold the constraint, and what a decomposition seeks near its bounds are others: it prices all then. */
+static void decompositions_of_few_designs_miss_none(void **state) {
+    (void)state;
+    tn_space space;
+    tn_error error = {0};
+    tn_decomposed found;
+    load(htucker,
+         "kind: space\nname: missed\nmodel: model.yaml\ndevice: u280\n"
+         "set: [build.rows=2, build.columns=1, build.sharing=per-phase, build.activation_memory=distributed, "
+         "build.skew=features, build.group=3, build.buffers=separate, activations.policy=recompute-layers, "
+         "precision.products=bf16]\n"
+         "settle: [build.core_memory]\nobjectives: [ff, dynamic_joules_per_step]\n"
+         "constraints: ['ff <= 33751']\ncaps: {dsp: 111}\nchoices:\n"
+         "  layers.query.rank: [6, 5, 1, 2]\n  build.placement: [searched, as-built]\n"
+         "  layers.value.rank: [1, 2, 6, 5]\n",
+         &space);
+    test_every_design all = test_price_every_design(&space);
+    assert_int_equal(all.feasible, 2);
+    test_ok(tn_decompose(&space, &(tn_decompose_options){.epsilon = 0.1, .threads = 1}, &found, &error),
+            &error);
+    assert_null(found.refused);
+    assert_true(found.exact && found.count == all.front);
+    tn_decomposed_free(&found);
+    test_every_design_free(&all);
+    /* One flip-flop fewer, and none fits: that is known, too. */
+    space.constraint[0].most = 33749;
+    all = test_price_every_design(&space);
+    assert_int_equal(all.feasible, 0);
+    test_ok(tn_decompose(&space, &(tn_decompose_options){.epsilon = 0.1, .threads = 1}, &found, &error),
+            &error);
+    assert_true(found.none_fits && found.count == 0 && found.evaluated == all.designs);
+    tn_decomposed_free(&found);
+    test_every_design_free(&all);
+}
+
 /* Builds that only add kernels are idle, but a constraint may ask for them. */
 static void constraints_may_ask_for_more(void **state) {
     static const char *const constraints[] = {"build.kernels = 2", "dsp >= 200"};
@@ -438,6 +489,7 @@ int main(void) {
         cmocka_unit_test(no_bound_is_above_its_price),
         cmocka_unit_test(staging_memories_hold_no_more_than_operands),
         cmocka_unit_test(decompositions_find_what_fits),
+        cmocka_unit_test(decompositions_of_few_designs_miss_none),
         cmocka_unit_test(peaks_of_sets_are_the_least),
         cmocka_unit_test(idle_keys_are_not_idle_elsewhere),
         cmocka_unit_test(undefined_combinations_are_counted),
