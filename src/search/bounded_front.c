@@ -123,11 +123,6 @@ static bool is_fine(const tn_reach *reaching, double width) {
     return width < 0.15 * (reaching->asked - 1) || width < 0.3 * (widest_gap(reaching) - 1);
 }
 
-/* Designs may be left that were to be priced. */
-static bool is_cut(const tn_reach *reaching) {
-    return tn_interrupted() || tn_clock_seconds() > reaching->state->front.deadline;
-}
-
 /* Every design of a space that has few. */
 static tn_status price_all(tn_reach *reaching, tn_error *error) {
     const tn_choices *choices = &reaching->space->choices;
@@ -171,12 +166,13 @@ static tn_status seek(tn_reach *reaching, tn_error *error) {
     }
     if (reaching->members == 0 && reaching->bounds.count > 0) TN_TRY(price_all(reaching, error));
     /* What was not priced may fit. */
-    return is_cut(reaching) && reaching->members == 0 ? tn_fail(error, TN_INTERRUPTED, "interrupted") : TN_OK;
+    return reaching->members == 0 ? tn_check_time(state->front.deadline, error) : TN_OK;
 }
 
 static void certify(const tn_reach *reaching, tn_decomposed *found) {
     const tn_space *space = reaching->space;
-    const bool knows_all = reaching->state->evaluated == space->choices.designs && !is_cut(reaching);
+    const bool knows_all = reaching->state->evaluated == space->choices.designs &&
+                           tn_check_time(reaching->state->front.deadline, NULL) == TN_OK;
     for (size_t k = 0; k < space->objectives; k++) found->factor[k] = 1;
     for (size_t i = 0; i < reaching->bounds.count && !knows_all; i++)
         for (size_t k = 0; k < space->objectives; k++) {

@@ -308,10 +308,8 @@ static void evaluate_some(tn_decomposing *state, size_t *next, tn_status *status
 #pragma omp critical(tenfold_decomposition)
         index = *status == TN_OK ? (*next)++ : SIZE_MAX;
         if (index >= state->chosen.count) break;
-        if (tn_interrupted() || tn_clock_seconds() > state->front.deadline) {
-            found = tn_fail(&own, TN_INTERRUPTED, "interrupted");
-            break;
-        }
+        found = tn_check_time(state->front.deadline, &own);
+        if (found != TN_OK) break;
         tn_known_design *design = chosen_design(state, index);
         if (design->evaluated) continue;
         tn_decomposing_digits(state, &state->task[state->chosen.left[index]], state->chosen.right[index],

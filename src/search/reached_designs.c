@@ -1,6 +1,5 @@
 #include "search/reach.h"
 
-#include "base/clock.h"
 #include "base/digest.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
@@ -51,7 +50,7 @@ tn_status tn_reach_add_design(tn_reach *reaching, const uint32_t *digit, tn_erro
 }
 
 bool tn_reach_is_over(const tn_reach *reaching) {
-    return tn_interrupted() || tn_clock_seconds() > reaching->state->front.deadline ||
+    return tn_check_time(reaching->state->front.deadline, NULL) != TN_OK ||
            reaching->state->evaluated + reaching->next.count > reaching->most;
 }
 
@@ -70,7 +69,7 @@ static void price_some(tn_reach *reaching, size_t *at, tn_status *status, tn_err
         }
         if (first >= next->count) break;
         for (size_t i = first; found == TN_OK && i < first + RUN && i < next->count; i++) {
-            if (tn_interrupted() || tn_clock_seconds() > reaching->state->front.deadline) {
+            if (tn_check_time(reaching->state->front.deadline, NULL) != TN_OK) {
                 next->cause[i] = TN_CAUSE_LIMIT; /* not priced */
                 continue;
             }
