@@ -80,7 +80,7 @@ typedef struct tn_mapped {
 typedef struct tn_staged {
     uint32_t operation, array, position;
     uint64_t piece,
-        held; /* elements that are staged at a time; that the staging memory holds: two pieces, or all that are fewer */
+        held; /* elements that are staged at a time; that the staging memory holds: all, or two pieces where these are fewer */
 } tn_staged;
 
 typedef struct tn_map {

@@ -392,6 +392,6 @@ tn_status tn_model_file_decode(const tn_yaml *root, tn_arena *arena, tn_model_fi
     TN_TRY(settle_schedule(&file->schedule, error));
     TN_TRY(decode_precision(file->precision_node, arena, file, error));
     tn_train_settings settings; /* for its errors: no price follows from them */
-    TN_TRY(tn_train_settings_decode(file->training, arena, &settings, error));
+    if (file->training) TN_TRY(tn_train_settings_decode(file->training, arena, &settings, error));
     return tn_model_name_check(file->name, file->name_at, "model", error);
 }
