@@ -23,6 +23,9 @@ bool tn_price_has_bound(const tn_device *device, const tn_build *build) {
     return has_bound(device, build, &bounded);
 }
 
+/* Sums in another order differ by less of each other. */
+static const double ROUNDING = 1e-12;
+
 /* What of a bound is asked for. */
 typedef struct {
     tn_closeness closeness;
@@ -174,6 +177,21 @@ static void lower_price(tn_price *least, const tn_price *other) {
     least->misfits &= other->misfits;
 }
 
+/* The power of a step that does nothing: kernels idle, and no word moves. With a deadline it is not told. */
+static double resting_watts(const tn_workload *workload, const tn_activity *activity, double seconds) {
+    const tn_device_energy *energy = &workload->device->energy;
+    const bool works_for_less = energy->toggle.value < energy->idle_toggle.value;
+    tn_activity rest = *activity;
+    double joules[TN_ENERGY_PARTS];
+    if (workload->step->deadline_us > 0 || seconds <= 0) return 0;
+    rest.idle_pF = works_for_less ? 0 : activity->idle_pF + activity->busy_pF;
+    rest.busy_pF = 0;
+    tn_energy_of(workload->device, &rest, joules);
+    const double all = joules[TN_ENERGY_STATIC] + joules[TN_ENERGY_KERNELS] + joules[TN_ENERGY_CLOCK] +
+                       joules[TN_ENERGY_MEMORY_BLOCKS];
+    return all / seconds * (1 - ROUNDING);
+}
+
 /* Of builds that run the same step, on the same map, side by side alike. */
 static tn_status bound_alike(tn_workload *workload, const tn_build_set *set, tn_laying of_vectors,
                              const asked *of, tn_price *price, bool *has, tn_error *error) {
@@ -192,7 +210,9 @@ static tn_status bound_alike(tn_workload *workload, const tn_build_set *set, tn_
     const bool fits = tn_resources_misfits(&kernels.used, &workload->within) == 0; /* else no memories help */
     if (of->memories && (fits || set->free == 0))
         TN_TRY(bound_memories(workload, plan, &memories_set, &kernels, &memories, error));
-    tn_price_sum(workload, plan, &least, &work, &memories, price, NULL);
+    tn_activity activity;
+    tn_price_sum(workload, plan, &least, &work, &memories, price, &activity);
+    price->watts = resting_watts(workload, &activity, price->seconds_per_step);
     return TN_OK;
 }
 
@@ -262,6 +282,26 @@ tn_status tn_price_bound(tn_workload *workload, const tn_build *build, tn_price 
 tn_status tn_price_close_bound(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
                                tn_error *error) {
     return price_bound(workload, build, TN_BY_WORDS, price, exact, error);
+}
+
+/* ---- products whatever the kernels ---- */
+
+uint64_t tn_price_set_least_cycles(const tn_workload *workload, const tn_build_set *set) {
+    tn_build greatest = tn_build_set_greatest(set);
+    const double lanes = (double)greatest.rows * (double)greatest.columns * (double)greatest.reduction;
+    double macs[TN_ARITHMETICS_MOST] = {0}, most = 0;
+    greatest.sharing = TN_PER_PHASE;
+    for (uint32_t i = 0; i < workload->works; i++) {
+        const tn_work *work = &workload->work[i];
+        const tn_product_size *size = &work->size;
+        if (work->product)
+            macs[work->arithmetic] += (double)work->count * work->share * work->cycle_ratio *
+                                      (double)size->batch * (double)size->rows * (double)size->reduction *
+                                      (double)size->columns;
+    }
+    for (uint32_t a = 0; a < workload->arithmetics; a++)
+        most = fmax(most, macs[a] / lanes / (double)tn_workload_matmuls(workload, &greatest, a));
+    return most < 0x1p63 ? (uint64_t)(most * (1 - ROUNDING)) : 0;
 }
 
 /* ---- memories whatever the kernels ---- */

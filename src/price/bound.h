@@ -1,7 +1,7 @@
 /* What builds cost at least, without laying them: prices that no price of theirs (tn_price_step) is below.
  *
- * Theorem: where tn_price_has_bound, every quantity of the bound is at most the price's, watts apart. Proof, by what a price is
- * summed up from:
+ * Theorem: where tn_price_has_bound, every quantity of the bound is at most the price's. Proof, by what a price is summed up
+ * from:
  *   Kernels, words read and written, bytes off chip: the same, as no layout bears on them.
  *   A product: its issues take a block of each operand, so they are no fewer than with whole tiles, each lasts a cycle or more,
  *   and a tile's sums wait `stages` cycles for each other. So it takes no less than the lesser of the ideal product (tiles fill
@@ -21,6 +21,7 @@
  *   padded arrays take no fewer of them. Styles are chosen by what no layout changes. Multiplexers grow with banks.
  *   Energy: static power grows with seconds. An operation's longer work adds its kernel's busy energy and takes away the idle
  *   one of as many cycles, which is less.
+ *   Watts: those of a step in which nothing is done, kernels, memories and clock tree idle as long as it lasts; none with a deadline.
  *
  * Of a set of builds: a price is a sum (tn_price_sum) that grows with each part of work and memories, so it is no less than that of the
  * least of each part, which no one build of the set need have. Memories are those of the places that fit into what is there
@@ -91,6 +92,10 @@ void tn_place_list_free(tn_place_list *list);
  * read have other values. Free the list after errors, too. */
 tn_status tn_price_set_places(tn_workload *workload, const tn_build_set *set, bool every, tn_place_list *list,
                               tn_error *error);
+
+/* Cycles that every build of the set takes at least, without a plan of it: products alone, of each arithmetic one behind the other
+ * on all matmul kernels that a build may have for it, of which each begins as many multiply-adds in a cycle as its edges multiply to. */
+uint64_t tn_price_set_least_cycles(const tn_workload *workload, const tn_build_set *set);
 
 /* Whether the memories of every build of the set lack room in so much (memory/place_floor.h). *lacks: the resource; TN_RESOURCES: they
  * may fit, or nothing is known, as of arrays off chip or ideal layouts. */

@@ -49,8 +49,7 @@ static double least_distance(const asked *a, const tn_evaluation *bound) {
     double worst = 0;
     for (size_t i = 0; i < a->count; i++) {
         double more = log(a->quantity[i]->get(bound) / a->said[i]->value);
-        if (a->quantity[i]->bounded == TN_BOUNDED_EXACTLY) worst = fmax(worst, fabs(more));
-        if (a->quantity[i]->bounded == TN_BOUNDED_BELOW) worst = fmax(worst, more);
+        worst = fmax(worst, a->quantity[i]->bounded == TN_BOUNDED_BELOW ? more : fabs(more));
     }
     return worst;
 }

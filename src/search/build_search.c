@@ -179,8 +179,8 @@ static tn_status has_chance_until(const run *state, tn_build_node *node, tn_clos
     tn_evaluation evaluation;
     uint32_t cause;
     *chance = true;
-    TN_TRY(tn_evaluate_set(state->search->evaluator, &node->set, closeness, enough_cycles, &evaluation,
-                           &cause, has, state->error));
+    TN_TRY(tn_evaluate_set(state->search->evaluator, &node->set, node->inner, closeness, enough_cycles,
+                           &evaluation, &cause, has, state->error));
     if (!*has) return TN_OK;
     *chance = cause == TN_CAUSE_NONE;
     if (!*chance && counts) state->found->count[cause] += designs_of(node);
@@ -280,12 +280,14 @@ static tn_status open_places(const run *state, const tn_build_node *node) {
     tn_evaluation work;
     uint32_t cause;
     bool has;
-    TN_TRY(tn_evaluate_set_work(search->evaluator, &node->set, &work, &cause, &has, state->error));
+    TN_TRY(
+        tn_evaluate_set_work(search->evaluator, &node->set, node->inner, &work, &cause, &has, state->error));
     for (size_t i = 0; i < search->places.count && cause == TN_CAUSE_NONE; i++) {
         tn_build_node placed = placed_node(state, node, search->places.entry[i].number);
         tn_evaluation evaluation;
         uint32_t lacks;
-        tn_evaluate_place(search->evaluator, &work, &search->places.entry[i], &evaluation, &lacks);
+        tn_evaluate_place(search->evaluator, placed.inner, &work, &search->places.entry[i], &evaluation,
+                          &lacks);
         if (lacks != TN_CAUSE_NONE) continue;
         tn_space_point(search->space, &evaluation, id_of(state, placed.inner), &placed.bound);
         if (!is_refused(state, &placed.bound)) {
@@ -391,18 +393,33 @@ static tn_build_node root_of(const run *state, const tn_chunk *chunk) {
     return root;
 }
 
-/* As long as nothing fits, whether the memories of the step lack room beside the kernels: then it is refused whole, before it is
- * bounded. */
-static tn_status refuse_memories(const run *state, const tn_build_node *root, const tn_resources *kernels,
-                                 bool *refused) {
+/* What memories lack beside the kernels: a resource, or the constraint without which there would be enough of it. */
+static tn_status find_lack(const run *state, const tn_build_node *root, const tn_resources *kernels,
+                           uint32_t *cause) {
     const tn_evaluator *evaluator = state->search->evaluator;
-    tn_resources within = evaluator->space->budget;
-    tn_resource lacks = TN_RESOURCES;
-    if (kernels) within.lut -= tn_least(within.lut, kernels->lut);
-    if (none_fits(state))
+    const uint32_t narrowing = tn_evaluator_narrowing(evaluator);
+    const tn_resources *most[] = {&evaluator->within, &evaluator->space->budget};
+    for (int i = 0; i < 2; i++) {
+        tn_resources within = *most[i];
+        tn_resource lacks;
+        if (kernels) within.lut -= tn_least(within.lut, kernels->lut);
         TN_TRY(tn_price_set_lack(evaluator->workload, &root->set, &within, &lacks, state->error));
-    *refused = lacks != TN_RESOURCES;
-    if (*refused) state->found->count[TN_CAUSE_RESOURCE + lacks] += designs_of(root);
+        if (lacks == TN_RESOURCES) return TN_OK;
+        *cause = (uint32_t)(TN_CAUSE_RESOURCE + lacks);
+        if (narrowing == TN_CAUSE_NONE) return TN_OK;
+        if (i == 0) *cause = narrowing;
+    }
+    return TN_OK;
+}
+
+/* Whether the step is refused whole, before it is bounded: by what a constraint leaves of it, or, as long as nothing fits, by what
+ * its memories lack. */
+static tn_status refuse_step(const run *state, const tn_build_node *root, const tn_resources *kernels,
+                             bool *refused) {
+    uint32_t cause = tn_evaluator_refuses_set(state->search->evaluator, &root->set, root->inner);
+    if (cause == TN_CAUSE_NONE && none_fits(state)) TN_TRY(find_lack(state, root, kernels, &cause));
+    *refused = cause != TN_CAUSE_NONE;
+    if (*refused) state->found->count[cause] += designs_of(root);
     return TN_OK;
 }
 
@@ -413,7 +430,7 @@ tn_status tn_build_search_run(tn_build_search *search, const tn_chunk *chunk, ui
     judgement judged;
     bool refused;
     search->nodes = 0;
-    TN_TRY(refuse_memories(&state, &root, kernels, &refused));
+    TN_TRY(refuse_step(&state, &root, kernels, &refused));
     if (refused) return TN_OK;
     TN_TRY(judge_set(&state, &root, &judged));
     if (judged == REFUSED) return TN_OK;

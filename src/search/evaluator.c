@@ -20,9 +20,7 @@ const char *tn_cause_name(const tn_space *space, uint32_t cause) {
 }
 
 static bool is_bounded(const tn_space *space) {
-    bool bounded = space->choices.designs > space->laid_most;
-    for (size_t i = 0; i < space->objectives; i++) bounded &= space->objective[i]->bounded != TN_BOUNDED_NOT;
-    return bounded;
+    return space->choices.designs > space->laid_most;
 }
 
 tn_status tn_evaluator_new(const tn_space *space, tn_evaluator **evaluator, tn_error *error) {
@@ -191,20 +189,44 @@ static bool is_unmeasured(const tn_space *space, const tn_evaluation *evaluation
     return false;
 }
 
-/* Of a lower bound of the price: what surely breaks one. Of a set, whose digits are not read, only bounds of what is priced do: expressions, and whether hardware
- * is generated, may speak of the keys that differ. */
-static tn_cause broken_constraint(const tn_space *space, const uint32_t *digit,
-                                  const tn_evaluation *evaluation, bool exact, bool of_set) {
-    tn_candidate design = {.digit = digit, .evaluation = evaluation};
-    for (size_t i = 0; !of_set && i < space->choices.count; i++)
-        design.id += digit[i] * space->choices.stride[i];
-    for (size_t i = 0; i < space->constraints; i++)
-        if (of_set &&
-            (space->constraint[i].expression || tn_quantity_is_obstacle(space->constraint[i].quantity)))
-            continue;
-        else if (exact ? !tn_constraint_holds(&space->constraint[i], &space->choices, &design)
-                       : tn_constraint_surely_fails(&space->constraint[i], &space->choices, &design, of_set))
+/* Builds of the step that stands: those of an inner combination, but for inner choices that are free. */
+typedef struct {
+    uint64_t inner;
+    uint32_t free; /* bit i: the i-th one is */
+} builds;
+
+static const builds all_builds = {0, UINT32_MAX};
+
+/* The candidate with the choices of the design, or of the set, that is spoken of; of TN_KNOWN_LEAST all are open. */
+static void tell_choices(const tn_evaluator *evaluator, const builds *of, uint32_t *digit, bool *open,
+                         tn_candidate *design) {
+    const tn_space *space = evaluator->space;
+    const bool all_open = design->known == TN_KNOWN_LEAST;
+    for (size_t i = 0; i < space->outers; i++) {
+        digit[space->outer[i]] = all_open ? 0 : (uint32_t)evaluator->digit[i];
+        open[space->outer[i]] = all_open;
+    }
+    tn_digits_of(&space->choices, space->inner, space->inners, of->inner, digit);
+    for (size_t i = 0; i < space->inners; i++)
+        open[space->inner[i]] = all_open || (i < TN_BUILD_AXES_MOST ? of->free >> i & 1 : of->free != 0);
+    for (size_t i = 0; i < space->choices.count; i++) design->id += digit[i] * space->choices.stride[i];
+    design->digit = digit;
+    design->open = open;
+}
+
+/* The first constraint that is broken for sure. */
+static tn_cause broken_constraint(const tn_evaluator *evaluator, const builds *of, tn_known known,
+                                  const tn_evaluation *evaluation) {
+    const tn_space *space = evaluator->space;
+    uint32_t digit[TN_AXES_MOST];
+    bool open[TN_AXES_MOST];
+    tn_candidate design = {.known = known, .evaluation = evaluation};
+    for (size_t i = 0; i < space->constraints; i++) {
+        const tn_constraint *constraint = &space->constraint[i];
+        if (constraint->expression && !design.digit) tell_choices(evaluator, of, digit, open, &design);
+        if (!tn_constraint_holds(constraint, &space->choices, &design))
             return (tn_cause)(TN_CAUSE_CONSTRAINT + i);
+    }
     return TN_CAUSE_NONE;
 }
 
@@ -231,13 +253,6 @@ tn_status tn_space_has_bounds(const tn_space *space, bool *has, tn_error *error)
             status = find_bounds(evaluator, tn_space_variant(space, m, d), has, error);
     tn_evaluator_free(evaluator);
     return status;
-}
-
-/* The places of all values of the design of the step that stands and an inner combination. */
-static void gather_digits(const tn_evaluator *evaluator, uint64_t inner, uint32_t *digit) {
-    const tn_space *space = evaluator->space;
-    for (size_t i = 0; i < space->outers; i++) digit[space->outer[i]] = (uint32_t)evaluator->digit[i];
-    tn_digits_of(&space->choices, space->inner, space->inners, inner, digit);
 }
 
 /* A price, or what bounds it, of one design or of a set. */
@@ -271,30 +286,51 @@ static tn_status price_as(const pricing *asked, tn_workload *workload, const tn_
 
 static const pricing by_price = {.kind = BY_PRICE};
 
-/* Blocks of one style alone fit where those of the other are asked for, too: together they hold no more than there is. */
-static tn_cause lacking_capacity(const tn_evaluation *evaluation, const tn_resources *budget) {
-    const double has = (double)budget->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
-                       (double)budget->uram * TN_MEMORY_CAPACITY_URAM_BITS;
-    return 8 * (double)evaluation->price.on_chip_bytes > has ? TN_CAUSE_RESOURCE + TN_BRAM18 : TN_CAUSE_NONE;
+uint32_t tn_evaluator_narrowing(const tn_evaluator *evaluator) {
+    const tn_space *space = evaluator->space;
+    for (size_t i = 0; i < space->constraints; i++) {
+        const tn_resources left = tn_constraints_within(&space->constraint[i], 1, &space->budget);
+        if (memcmp(&left, &space->budget, sizeof left) != 0) return (uint32_t)(TN_CAUSE_CONSTRAINT + i);
+    }
+    return TN_CAUSE_NONE;
 }
 
-/* What the step that stands says of its designs, whatever their builds. */
+static bool holds_blocks(const tn_resources *within, const tn_evaluation *evaluation) {
+    const double has = (double)within->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
+                       (double)within->uram * TN_MEMORY_CAPACITY_URAM_BITS;
+    return 8 * (double)evaluation->price.on_chip_bytes <= has;
+}
+
+/* Blocks of one style alone fit where those of the other are asked for, too: together they hold no more than there is. */
+static tn_cause lacking_capacity(const tn_evaluator *evaluator, const tn_evaluation *evaluation) {
+    if (holds_blocks(&evaluator->within, evaluation)) return TN_CAUSE_NONE;
+    return holds_blocks(&evaluator->space->budget, evaluation) ? tn_evaluator_narrowing(evaluator)
+                                                               : TN_CAUSE_RESOURCE + TN_BRAM18;
+}
+
+/* What the step that stands says of its designs, whatever their builds; */
+static tn_evaluation whatever_build(const tn_evaluator *evaluator) {
+    const bool has_perplexity = evaluator->has_perplexity;
+    return (tn_evaluation){.degrees_of_freedom = evaluator->degrees_of_freedom,
+                           .error = evaluator->error,
+                           .accuracy = has_perplexity ? NAN : evaluator->accuracy.mean,
+                           .perplexity = has_perplexity ? evaluator->accuracy.mean : NAN,
+                           .accuracy_deviation = evaluator->accuracy.deviation,
+                           .accuracy_interpolated = evaluator->accuracy_basis == TN_ACCURACY_UNKNOWN
+                                                        ? NAN
+                                                        : (double)evaluator->accuracy_basis};
+}
+
+/* and of those of one. */
 static tn_status describe_step(tn_evaluator *evaluator, const tn_build *build, tn_evaluation *evaluation,
                                tn_error *error) {
     const tn_step *step;
     TN_TRY(tn_workload_step(evaluator->workload, build, &step, error));
-    *evaluation = (tn_evaluation){.parameters = step->parameters,
-                                  .degrees_of_freedom = evaluator->degrees_of_freedom,
-                                  .macs_per_step = tn_step_macs(step->macs),
-                                  .peak_elements = step->peak_elements,
-                                  .steps_per_epoch = step->steps_per_epoch,
-                                  .error = evaluator->error,
-                                  .accuracy = evaluator->has_perplexity ? NAN : evaluator->accuracy.mean,
-                                  .perplexity = evaluator->has_perplexity ? evaluator->accuracy.mean : NAN,
-                                  .accuracy_deviation = evaluator->accuracy.deviation,
-                                  .accuracy_interpolated = evaluator->accuracy_basis == TN_ACCURACY_UNKNOWN
-                                                               ? NAN
-                                                               : (double)evaluator->accuracy_basis};
+    *evaluation = whatever_build(evaluator);
+    evaluation->parameters = step->parameters;
+    evaluation->macs_per_step = tn_step_macs(step->macs);
+    evaluation->peak_elements = step->peak_elements;
+    evaluation->steps_per_epoch = step->steps_per_epoch;
     return TN_OK;
 }
 
@@ -327,13 +363,11 @@ static tn_status judge(tn_evaluator *evaluator, const pricing *asked, tn_evaluat
                                     evaluation->price.off_chip_bytes > 0, &evaluation->obstacle, error));
     if (*cause == TN_CAUSE_NONE)
         *cause = tn_worst_resource(&evaluation->price.used, &evaluator->space->budget);
-    if (*cause == TN_CAUSE_NONE && !*exact) *cause = lacking_capacity(evaluation, &evaluator->space->budget);
+    if (*cause == TN_CAUSE_NONE && !*exact) *cause = lacking_capacity(evaluator, evaluation);
     if (*cause == TN_CAUSE_NONE && is_unmeasured(evaluator->space, evaluation)) *cause = TN_CAUSE_UNMEASURED;
-    if (*cause == TN_CAUSE_NONE && evaluator->space->constraints) {
-        uint32_t digit[TN_AXES_MOST];
-        if (!of_set) gather_digits(evaluator, evaluator->inner, digit);
-        *cause = broken_constraint(evaluator->space, digit, evaluation, *exact, of_set);
-    }
+    const builds of = {evaluator->inner, of_set ? asked->set->free : 0};
+    const tn_known known = of_set ? TN_KNOWN_STEP : *exact ? TN_KNOWN_WHOLE : TN_KNOWN_BOUND;
+    if (*cause == TN_CAUSE_NONE) *cause = broken_constraint(evaluator, &of, known, evaluation);
     return TN_OK;
 }
 
@@ -381,34 +415,35 @@ tn_status tn_evaluate_close_bound(tn_evaluator *evaluator, uint64_t outer, uint6
                           exact, error);
 }
 
-static tn_status evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, const pricing *asked,
-                              tn_evaluation *evaluation, uint32_t *cause, bool *has, tn_error *error) {
+static tn_status evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, uint64_t inner,
+                              const pricing *asked, tn_evaluation *evaluation, uint32_t *cause, bool *has,
+                              tn_error *error) {
     tn_cause found = evaluator->outer_cause;
     bool exact;
     evaluator->build = set->build;
-    evaluator->inner = 0;
+    evaluator->inner = inner;
     *has = true;
     if (found == TN_CAUSE_NONE) TN_TRY(judge(evaluator, asked, evaluation, &found, &exact, error));
     *cause = (uint32_t)found;
     return TN_OK;
 }
 
-tn_status tn_evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, tn_closeness closeness,
-                          uint64_t enough_cycles, tn_evaluation *evaluation, uint32_t *cause, bool *has,
-                          tn_error *error) {
+tn_status tn_evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, uint64_t inner,
+                          tn_closeness closeness, uint64_t enough_cycles, tn_evaluation *evaluation,
+                          uint32_t *cause, bool *has, tn_error *error) {
     const pricing asked = {
         .kind = OF_SET, .set = set, .closeness = closeness, .enough_cycles = enough_cycles, .has = has};
-    return evaluate_set(evaluator, set, &asked, evaluation, cause, has, error);
+    return evaluate_set(evaluator, set, inner, &asked, evaluation, cause, has, error);
 }
 
-tn_status tn_evaluate_set_work(tn_evaluator *evaluator, const tn_build_set *set, tn_evaluation *evaluation,
-                               uint32_t *cause, bool *has, tn_error *error) {
+tn_status tn_evaluate_set_work(tn_evaluator *evaluator, const tn_build_set *set, uint64_t inner,
+                               tn_evaluation *evaluation, uint32_t *cause, bool *has, tn_error *error) {
     const pricing asked = {.kind = WORK_OF_SET, .set = set, .has = has};
-    return evaluate_set(evaluator, set, &asked, evaluation, cause, has, error);
+    return evaluate_set(evaluator, set, inner, &asked, evaluation, cause, has, error);
 }
 
-void tn_evaluate_place(const tn_evaluator *evaluator, const tn_evaluation *work, const tn_place_entry *place,
-                       tn_evaluation *evaluation, uint32_t *cause) {
+void tn_evaluate_place(const tn_evaluator *evaluator, uint64_t inner, const tn_evaluation *work,
+                       const tn_place_entry *place, tn_evaluation *evaluation, uint32_t *cause) {
     const tn_space *space = evaluator->space;
     tn_resources *used = &evaluation->price.used;
     *evaluation = *work;
@@ -418,9 +453,9 @@ void tn_evaluate_place(const tn_evaluator *evaluator, const tn_evaluation *work,
     used->ff += place->ff;
     evaluation->price.on_chip_bytes += place->capacity_bits / 8;
     *cause = (uint32_t)tn_worst_resource(used, &space->budget);
-    if (*cause == TN_CAUSE_NONE) *cause = (uint32_t)lacking_capacity(evaluation, &space->budget);
-    if (*cause == TN_CAUSE_NONE && space->constraints)
-        *cause = (uint32_t)broken_constraint(space, NULL, evaluation, false, true);
+    if (*cause == TN_CAUSE_NONE) *cause = (uint32_t)lacking_capacity(evaluator, evaluation);
+    if (*cause == TN_CAUSE_NONE)
+        *cause = (uint32_t)broken_constraint(evaluator, &(builds){inner, 0}, TN_KNOWN_STEP, evaluation);
 }
 
 uint32_t tn_evaluator_refuses(const tn_evaluator *evaluator, const tn_resources *least) {
@@ -428,7 +463,27 @@ uint32_t tn_evaluator_refuses(const tn_evaluator *evaluator, const tn_resources 
     const tn_cause cause = tn_worst_resource(least, &evaluator->space->budget);
     return (uint32_t)(cause != TN_CAUSE_NONE
                           ? cause
-                          : broken_constraint(evaluator->space, NULL, &evaluation, false, true));
+                          : broken_constraint(evaluator, &all_builds, TN_KNOWN_LEAST, &evaluation));
+}
+
+/* What steps of so many cycles take, without a deadline: the device is on. */
+static void add_time(const tn_evaluator *evaluator, uint64_t cycles, tn_evaluation *evaluation) {
+    const tn_device *device = evaluator->space->device;
+    tn_price *price = &evaluation->price;
+    if (evaluator->step.deadline_us > 0) return;
+    evaluation->steps_per_epoch = evaluator->step.steps_per_epoch;
+    price->cycles_per_step = cycles;
+    price->seconds_per_step = (double)cycles / (1e6 * device->clock_MHz);
+    price->static_joules_per_step = price->joules_per_step =
+        device->energy.static_W.value * price->seconds_per_step;
+}
+
+uint32_t tn_evaluator_refuses_set(const tn_evaluator *evaluator, const tn_build_set *set, uint64_t inner) {
+    const builds of = {inner, set->free};
+    tn_evaluation least = whatever_build(evaluator);
+    if (is_unmeasured(evaluator->space, &least)) return TN_CAUSE_UNMEASURED;
+    add_time(evaluator, tn_price_set_least_cycles(evaluator->workload, set), &least);
+    return (uint32_t)broken_constraint(evaluator, &of, TN_KNOWN_STEP, &least);
 }
 
 bool tn_evaluator_is_bounded(const tn_evaluator *evaluator) {

@@ -49,8 +49,8 @@ typedef struct tn_evaluator tn_evaluator;
 tn_status tn_evaluator_new(const tn_space *space, tn_evaluator **evaluator, tn_error *error);
 void tn_evaluator_free(tn_evaluator *evaluator);
 
-/* Whether tn_evaluate_bound gives a bound of some design instead of its price: not in spaces of few designs, nor where nothing
- * bounds an objective or a build's price (tn_price_has_bound). */
+/* Whether tn_evaluate_bound gives a bound of some design instead of its price: not in spaces of few designs, nor where no build
+ * has one (tn_price_has_bound). */
 tn_status tn_space_has_bounds(const tn_space *space, bool *has, tn_error *error);
 
 /* Evaluates the design of an outer and an inner combination. *evaluation is filled but for TN_CAUSE_UNDEFINED,
@@ -71,25 +71,30 @@ tn_workload *tn_evaluator_workload(tn_evaluator *evaluator);
 void tn_evaluator_take_build(tn_evaluator *evaluator, uint64_t inner);
 /* The same from what the design costs at least whatever its layouts (price/bound.h), without a search for them:
  * what is rejected here is rejected by tn_evaluate, and no objective is better there. *exact: it is what tn_evaluate says,
- * as in spaces of few designs (space->laid_most), and where nothing bounds an objective. The close bound is the better one, and some hundred times slower. */
+ * as in spaces of few designs (space->laid_most), and of builds without bounds. The close bound is the better one, and some hundred times slower. */
 tn_status tn_evaluate_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
                             tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error);
 tn_status tn_evaluate_close_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
                                   tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error);
 
 /* The same of all designs of the step that stands whose builds are of the set (price/bound.h): what refuses it refuses all of them.
- * Constraints on choices are not looked at. *has: there is a bound; else nothing is said. enough_cycles: of tn_price_set_bound. */
-tn_status tn_evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, tn_closeness closeness,
-                          uint64_t enough_cycles, tn_evaluation *evaluation, uint32_t *cause, bool *has,
-                          tn_error *error);
-/* The closest of these without memories; and the same with those of a place (tn_price_set_places). */
-tn_status tn_evaluate_set_work(tn_evaluator *evaluator, const tn_build_set *set, tn_evaluation *evaluation,
-                               uint32_t *cause, bool *has, tn_error *error);
-void tn_evaluate_place(const tn_evaluator *evaluator, const tn_evaluation *work, const tn_place_entry *place,
-                       tn_evaluation *evaluation, uint32_t *cause);
+ * Its axes are the inner choices, `inner` the combination of its first build. *has: there is a bound; else nothing is said.
+ * enough_cycles: of tn_price_set_bound. */
+tn_status tn_evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, uint64_t inner,
+                          tn_closeness closeness, uint64_t enough_cycles, tn_evaluation *evaluation,
+                          uint32_t *cause, bool *has, tn_error *error);
+/* The closest of these without memories; and the same with those of a place (tn_price_set_places), whose combination is `inner`. */
+tn_status tn_evaluate_set_work(tn_evaluator *evaluator, const tn_build_set *set, uint64_t inner,
+                               tn_evaluation *evaluation, uint32_t *cause, bool *has, tn_error *error);
+void tn_evaluate_place(const tn_evaluator *evaluator, uint64_t inner, const tn_evaluation *work,
+                       const tn_place_entry *place, tn_evaluation *evaluation, uint32_t *cause);
 /* What refuses every design that takes so much or more, whatever else it costs: a cap or a constraint; TN_CAUSE_NONE: nothing. */
 uint32_t tn_evaluator_refuses(const tn_evaluator *evaluator, const tn_resources *least);
-/* Whether bounds are asked for at all: of large spaces whose objectives have some. */
+/* What refuses every design of the step that stands whose builds are of the set, as tn_evaluate_set takes it, before any of them is
+ * bounded: that an objective is not known of the step, or a constraint on what builds do not change, on choices, or on time, with
+ * every multiplier busy in every cycle. TN_CAUSE_NONE: nothing. */
+uint32_t tn_evaluator_refuses_set(const tn_evaluator *evaluator, const tn_build_set *set, uint64_t inner);
+/* Whether bounds are asked for at all: of large spaces. */
 bool tn_evaluator_is_bounded(const tn_evaluator *evaluator);
 
 /* The design that was evaluated last, on another device: step and layouts are the same. */

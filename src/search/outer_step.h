@@ -59,7 +59,8 @@ struct tn_evaluator {
     tn_accuracy_basis accuracy_basis;
     bool has_perplexity; /* it is one, by the space's table */
     uint64_t degrees_of_freedom;
-    bool is_bounded; /* a large space whose objectives all are, where prices are */
+    bool is_bounded;     /* a large space whose objectives all are, where prices are */
+    tn_resources within; /* of the budget, what constraints leave */
 };
 
 /* Digits of an outer combination, in the order of the outer choices; and those of model keys and variants among them as a
@@ -71,6 +72,9 @@ uint64_t tn_outer_keys(const tn_space *space, const size_t *digit);
  * outer_cause says whether it has a price. */
 tn_status tn_evaluator_load_outer(tn_evaluator *evaluator, uint64_t outer, tn_error *error);
 tn_status tn_evaluator_load_digits(tn_evaluator *evaluator, const size_t *digit, tn_error *error);
+
+/* The first constraint that leaves less than the budget of some resource; TN_CAUSE_NONE: none does. */
+uint32_t tn_evaluator_narrowing(const tn_evaluator *evaluator);
 
 /* Turns a failure whose error is evaluator->why into a cause: a count that leaves 64 bits, a limit of this program, keys that can't
  * be combined. Others (memory, interruptions) stay failures. */

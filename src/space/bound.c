@@ -125,12 +125,37 @@ tn_status tn_constraint_decode(const tn_yaml *node, const tn_design_columns *col
     return TN_OK;
 }
 
+static double most_of(const tn_constraint *constraint, const tn_quantity *quantity) {
+    if (constraint->expression) return tn_expression_most(constraint->expression, quantity);
+    return constraint->quantity == quantity ? constraint->most : INFINITY;
+}
+
+tn_resources tn_constraints_within(const tn_constraint *constraint, size_t constraints,
+                                   const tn_resources *budget) {
+    tn_resources within = *budget;
+    uint64_t *const amount[TN_RESOURCES] = {
+        [TN_LUT] = &within.lut,       [TN_FF] = &within.ff,     [TN_DSP] = &within.dsp,
+        [TN_BRAM18] = &within.bram18, [TN_URAM] = &within.uram,
+    };
+    for (size_t q = 0; q < tn_quantities_count; q++)
+        for (int r = 0; r < TN_RESOURCES; r++) {
+            if (strcmp(tn_quantities[q].name, tn_resource_names[r]) != 0) continue;
+            for (size_t i = 0; i < constraints; i++) {
+                const double most = fmax(0, most_of(&constraint[i], &tn_quantities[q]));
+                if (most < (double)*amount[r]) *amount[r] = (uint64_t)most;
+            }
+        }
+    return within;
+}
+
 bool tn_constraint_holds(const tn_constraint *constraint, const tn_choices *choices,
                          const tn_candidate *design) {
     if (constraint->expression) return tn_expression_holds(constraint->expression, choices, design);
-    const tn_quantity *bounded = constraint->quantity;
-    double value = design->value ? design->value[bounded - tn_quantities] : bounded->get(design->evaluation);
-    return value >= constraint->least && value <= constraint->most;
+    const tn_quantity *quantity = constraint->quantity;
+    const tn_span span = tn_quantity_span(quantity, design->known,
+                                          design->value ? design->value[quantity - tn_quantities]
+                                                        : quantity->get(design->evaluation));
+    return span.most >= constraint->least && span.least <= constraint->most;
 }
 
 bool tn_constraints_only_cap(const tn_constraint *constraint, size_t constraints) {
@@ -138,13 +163,4 @@ bool tn_constraints_only_cap(const tn_constraint *constraint, size_t constraints
         if (!constraint[i].quantity || (!constraint[i].quantity->maximise && constraint[i].least > -INFINITY))
             return false;
     return true;
-}
-
-bool tn_constraint_surely_fails(const tn_constraint *constraint, const tn_choices *choices,
-                                const tn_candidate *design, bool of_set) {
-    if (constraint->expression) return false;
-    if (constraint->quantity->bounded == TN_BOUNDED_EXACTLY && !of_set)
-        return !tn_constraint_holds(constraint, choices, design);
-    return constraint->quantity->bounded != TN_BOUNDED_NOT &&
-           constraint->quantity->get(design->evaluation) > constraint->most;
 }

@@ -41,11 +41,11 @@ tn_status tn_constraint_decode(const tn_yaml *node, const tn_design_columns *col
  * breaks. */
 bool tn_constraints_only_cap(const tn_constraint *constraint, size_t constraints);
 
-/* Of a design whose price is a bound (tn_price_bound), or of a set of them with the least of each quantity: true where its price
- * itself, or that of each, breaks the constraint for sure. */
-bool tn_constraint_surely_fails(const tn_constraint *constraint, const tn_choices *choices,
-                                const tn_candidate *design, bool of_set);
+/* What of the budget is left to designs that fulfil all constraints: no more of a resource than one of them allows. */
+tn_resources tn_constraints_within(const tn_constraint *constraint, size_t constraints,
+                                   const tn_resources *budget);
 
+/* Whether the design fulfils it; where not everything is known of it, and of a set, whether one may. */
 bool tn_constraint_holds(const tn_constraint *constraint, const tn_choices *choices,
                          const tn_candidate *design);
 

@@ -558,46 +558,111 @@ tn_status tn_expression_parse(const char *text, tn_position position, const tn_d
     return status;
 }
 
-/* ---- truth: -1 false, 0 not known, 1 true ---- */
+/* ---- truth ---- */
 
-static double number_of(const operand *value, const tn_choices *choices, const tn_candidate *design) {
-    return value->kind == OPERAND_NUMBER ? value->number
-                                         : tn_candidate_number(choices, value->column, design);
+static bool is_open(const tn_design_column *column, const tn_candidate *design) {
+    return design->open && design->open[column->place];
 }
 
-static int truth_of_value(const node *entry, const tn_choices *choices, const tn_candidate *design) {
+/* Where choices are open, any of their values may have come to it. */
+static tn_span span_of_id(const tn_choices *choices, const tn_candidate *design) {
+    uint64_t most = design->id;
+    if (choices->is_vast && design->open) return tn_any_number;
+    for (size_t i = 0; design->open && i < choices->count; i++)
+        if (design->open[i]) most += (choices->axis[i].count - 1) * choices->stride[i];
+    return (tn_span){(double)design->id, (double)most};
+}
+
+static tn_span span_of_choice(const tn_design_column *column, const tn_choices *choices,
+                              const tn_candidate *design) {
+    const tn_axis *choice = column->choice;
+    tn_span span = {INFINITY, -INFINITY};
+    if (!is_open(column, design)) {
+        const double number = tn_candidate_number(choices, column, design);
+        return (tn_span){number, number};
+    }
+    for (size_t i = 0; i < choice->count; i++) {
+        const double number = choice_number(choice, i);
+        if (isnan(number)) return tn_any_number;
+        span = (tn_span){fmin(span.least, number), fmax(span.most, number)};
+    }
+    return span;
+}
+
+static tn_span span_of(const operand *value, const tn_choices *choices, const tn_candidate *design) {
+    const tn_design_column *column = value->column;
+    if (value->kind == OPERAND_NUMBER) return (tn_span){value->number, value->number};
+    if (column->kind == TN_DESIGN_ID) return span_of_id(choices, design);
+    if (column->kind == TN_DESIGN_CHOICE) return span_of_choice(column, choices, design);
+    return tn_quantity_span(&tn_quantities[column->place], design->known, quantity(column, design));
+}
+
+/* FALSE < UNKNOWN < TRUE, whereby `and` is the least, `or` the greatest, and `not` turns the sign. */
+enum { FALSE = -1, UNKNOWN = 0, TRUE = 1 };
+
+/* The truths that a condition may have. */
+typedef struct {
+    int least, most;
+} truths;
+
+static const truths any_truth = {FALSE, TRUE};
+
+static truths truth_of(bool possible, bool certain) {
+    return (truths){certain ? TRUE : FALSE, possible ? TRUE : FALSE};
+}
+
+static truths inverse(truths of) {
+    return (truths){-of.most, -of.least};
+}
+
+static truths truth_of_value(const node *entry, const tn_choices *choices, const tn_candidate *design) {
     bool left = entry->left.kind == OPERAND_VALUE;
     const tn_design_column *column = left ? entry->right.column : entry->left.column;
     size_t digit = left ? entry->left.digit : entry->right.digit;
-    bool equal = tn_candidate_digit(choices, design, column->place) == digit;
-    return equal == (entry->sign == EQUAL) ? 1 : -1;
+    if (is_open(column, design)) return any_truth;
+    bool equal = tn_candidate_digit(choices, design, column->place) == digit,
+         holds = equal == (entry->sign == EQUAL);
+    return truth_of(holds, holds);
 }
 
-static int truth_of_comparison(const node *entry, const tn_choices *choices, const tn_candidate *design) {
+static truths truth_of_comparison(const node *entry, const tn_choices *choices, const tn_candidate *design) {
     if (entry->left.kind == OPERAND_VALUE || entry->right.kind == OPERAND_VALUE)
         return truth_of_value(entry, choices, design);
-    double a = number_of(&entry->left, choices, design), b = number_of(&entry->right, choices, design);
-    if (isnan(a) || isnan(b)) return 0;
-    bool holds[COMPARATORS] = {
-        [LESS] = a<b, [AT_MOST] = a <= b, [GREATER] = a> b,
-        [AT_LEAST] = a >= b,
-        [EQUAL] = a == b,
-        [UNEQUAL] = a != b,
-    };
-    return holds[entry->sign] ? 1 : -1;
+    const tn_span a = span_of(&entry->left, choices, design), b = span_of(&entry->right, choices, design);
+    if (isnan(a.least) || isnan(b.least)) return (truths){UNKNOWN, UNKNOWN};
+    const bool less = a.least < b.most, surely_less = a.most < b.least, at_most = a.least <= b.most,
+               surely_at_most = a.most <= b.least;
+    switch (entry->sign) {
+    case LESS:
+        return truth_of(less, surely_less);
+    case AT_MOST:
+        return truth_of(at_most, surely_at_most);
+    case GREATER:
+        return inverse(truth_of(at_most, surely_at_most));
+    case AT_LEAST:
+        return inverse(truth_of(less, surely_less));
+    default: {
+        const bool equal = at_most && b.least <= a.most,
+                   surely_equal = a.least == a.most && b.least == b.most && a.least == b.least;
+        const truths of = truth_of(equal, surely_equal);
+        return entry->sign == EQUAL ? of : inverse(of);
+    }
+    }
 }
 
-static int truth(const node *entry, const tn_choices *choices, const tn_candidate *design) {
+static truths truth(const node *entry, const tn_choices *choices, const tn_candidate *design) {
     if (entry->kind == NODE_COMPARE) return truth_of_comparison(entry, choices, design);
-    int a = truth(entry->a, choices, design);
-    if (entry->kind == NODE_NOT) return -a;
-    int b = truth(entry->b, choices, design);
-    return (entry->kind == NODE_AND) == (a < b) ? a : b;
+    const truths a = truth(entry->a, choices, design);
+    if (entry->kind == NODE_NOT) return inverse(a);
+    const truths b = truth(entry->b, choices, design);
+    const bool both = entry->kind == NODE_AND;
+    return (truths){both == (a.least < b.least) ? a.least : b.least,
+                    both == (a.most < b.most) ? a.most : b.most};
 }
 
 bool tn_expression_holds(const tn_expression *expression, const tn_choices *choices,
                          const tn_candidate *design) {
-    return truth(expression->root, choices, design) > 0;
+    return truth(expression->root, choices, design).most == TRUE;
 }
 
 /* ---- what it says ---- */
@@ -645,6 +710,17 @@ static bool narrow(const node *entry, const tn_quantity **quantity, double *leas
     if (sign != GREATER && sign != AT_LEAST) *most = fmin(*most, bound);
     if (sign != LESS && sign != AT_MOST) *least = fmax(*least, bound);
     return true;
+}
+
+static double most_of(const node *entry, const tn_quantity *quantity) {
+    const tn_quantity *own = NULL;
+    double least = -INFINITY, most = INFINITY;
+    if (entry->kind == NODE_AND) return fmin(most_of(entry->a, quantity), most_of(entry->b, quantity));
+    return narrow(entry, &own, &least, &most) && own == quantity ? most : INFINITY;
+}
+
+double tn_expression_most(const tn_expression *expression, const tn_quantity *quantity) {
+    return most_of(expression->root, quantity);
 }
 
 bool tn_expression_bounds(const tn_expression *expression, const tn_quantity **quantity, double *least,

@@ -50,9 +50,12 @@ typedef struct tn_design_columns {
     tn_design_column *column; /* id, the choices, the quantities */
 } tn_design_columns;
 
-/* A design by one of its two forms: the quantities in the order of tn_quantities, or what they follow from. */
+/* A design by one of its two forms: the quantities in the order of tn_quantities, or what they follow from. Or a set of designs:
+ * what is known of all of them, and the choices in which they differ. */
 typedef struct tn_candidate {
-    uint64_t id;
+    tn_known known;
+    const bool *open;      /* by choice: it may have any value; NULL: none is */
+    uint64_t id;           /* of the first one: where choices are open, that of their first values */
     const uint32_t *digit; /* places of its values, by choice; NULL: those that belong to the id */
     const double *value;
     const tn_evaluation *evaluation; /* where `value` is NULL */
@@ -85,12 +88,14 @@ typedef struct tn_expression tn_expression;
 tn_status tn_expression_parse(const char *text, tn_position position, const tn_design_columns *columns,
                               tn_arena *arena, tn_expression **expression, tn_error *error);
 
-/* Whether the design fulfils it. */
+/* Whether the design fulfils it; where not everything is known of it, and of a set, whether one may. */
 bool tn_expression_holds(const tn_expression *expression, const tn_choices *choices,
                          const tn_candidate *design);
 /* With one blank between its words. */
 const char *tn_expression_text(const tn_expression *expression);
 bool tn_expression_mentions(const tn_expression *expression, const char *column);
+/* The most that the quantity may be, as the expression is no more than comparisons that are joined by `and`, or one of these says. */
+double tn_expression_most(const tn_expression *expression, const tn_quantity *quantity);
 /* True where it is no more than least <= quantity <= most of one quantity (infinite: not bounded there). A bound
  * that is not itself allowed becomes the next number that is. */
 bool tn_expression_bounds(const tn_expression *expression, const tn_quantity **quantity, double *least,

@@ -2,6 +2,7 @@
 
 #include "base/name_index.h"
 
+#include <math.h>
 #include <string.h>
 
 static double cycles(const tn_evaluation *evaluation) {
@@ -93,7 +94,7 @@ const tn_quantity tn_quantities[] = {
      "of it static power times latency, J"},
     {"dynamic_joules_per_step", false, false, TN_BOUNDED_BELOW, false, true, dynamic_joules,
      "of it what switching and moving words takes, J"},
-    {"watts", false, false, TN_BOUNDED_NOT, false, true, watts, "mean power, W"},
+    {"watts", false, false, TN_BOUNDED_BELOW, false, true, watts, "mean power, W"},
     {"on_chip_bytes", false, true, TN_BOUNDED_BELOW, false, true, on_chip_bytes,
      "capacity of the BRAM and URAM blocks taken, bytes"},
     {"off_chip_bytes", false, true, TN_BOUNDED_EXACTLY, false, false, off_chip_bytes,
@@ -105,7 +106,7 @@ const tn_quantity tn_quantities[] = {
     {"dsp", false, true, TN_BOUNDED_EXACTLY, false, false, dsp, "DSP blocks"},
     {"bram18", false, true, TN_BOUNDED_BELOW, false, true, bram18, "18-kbit block RAMs"},
     {"uram", false, true, TN_BOUNDED_BELOW, false, true, uram, "UltraRAM blocks"},
-    {"degrees_of_freedom", true, true, TN_BOUNDED_EXACTLY, false, false, degrees_of_freedom,
+    {"degrees_of_freedom", true, true, TN_BOUNDED_BY_STEP, false, false, degrees_of_freedom,
      "parameters of the weights that the choices vary, less sum of r^2 over their bonds"},
     {"parameters", false, true, TN_BOUNDED_EXACTLY, false, false, parameters,
      "trained parameters of the model"},
@@ -113,15 +114,15 @@ const tn_quantity tn_quantities[] = {
      "multiply-adds of one training step"},
     {"peak_elements", false, true, TN_BOUNDED_EXACTLY, false, false, peak_elements,
      "elements live at the worst moment of a step"},
-    {"relative_error", false, false, TN_BOUNDED_EXACTLY, false, false, relative_error,
+    {"relative_error", false, false, TN_BOUNDED_BY_STEP, false, false, relative_error,
      "error of the weights by the space's error_table"},
-    {"accuracy", true, false, TN_BOUNDED_EXACTLY, false, false, accuracy,
+    {"accuracy", true, false, TN_BOUNDED_BY_STEP, false, false, accuracy,
      "mean over seeds of what its choices learn, by the model of the space's accuracy_table, 0 to 1"},
-    {"perplexity", false, false, TN_BOUNDED_EXACTLY, false, false, perplexity,
+    {"perplexity", false, false, TN_BOUNDED_BY_STEP, false, false, perplexity,
      "in its place where the table has perplexities: e to the mean loss of the next byte"},
-    {"accuracy_deviation", false, false, TN_BOUNDED_EXACTLY, false, false, accuracy_deviation,
+    {"accuracy_deviation", false, false, TN_BOUNDED_BY_STEP, false, false, accuracy_deviation,
      "standard deviation with which that mean is known"},
-    {"accuracy_interpolated", false, false, TN_BOUNDED_EXACTLY, false, false, accuracy_interpolated,
+    {"accuracy_interpolated", false, false, TN_BOUNDED_BY_STEP, false, false, accuracy_interpolated,
      "0: the design was trained; 1: its ranks lie between trained ones; 2: carried over from other choices"},
     {"rtl", false, true, TN_BOUNDED_EXACTLY, false, true, rtl,
      "0: `tenfold rtl` generates it; else the number of a key that prevents it. Files have yes, or that key"},
@@ -130,6 +131,16 @@ const size_t tn_quantities_count = sizeof tn_quantities / sizeof *tn_quantities;
 
 bool tn_quantity_is_obstacle(const tn_quantity *quantity) {
     return quantity->get == rtl;
+}
+
+const tn_span tn_any_number = {-INFINITY, INFINITY};
+
+tn_span tn_quantity_span(const tn_quantity *quantity, tn_known known, double value) {
+    const tn_bounded bounded = quantity->bounded;
+    if (known == TN_KNOWN_WHOLE || (known == TN_KNOWN_BOUND && bounded <= TN_BOUNDED_EXACTLY) ||
+        (known == TN_KNOWN_STEP && bounded == TN_BOUNDED_BY_STEP))
+        return (tn_span){value, value};
+    return bounded == TN_BOUNDED_BY_STEP || isnan(value) ? tn_any_number : (tn_span){value, INFINITY};
 }
 
 tn_status tn_quantity_find(const char *name, tn_position position, const tn_quantity **quantity,

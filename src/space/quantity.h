@@ -27,8 +27,12 @@ typedef struct tn_evaluation {
     uint32_t obstacle;            /* to its hardware (price/obstacle.h); 0: none */
 } tn_evaluation;
 
-/* What tn_price_bound says of a quantity: its value, as layouts do not matter to it; no more than its value; nothing. */
-typedef enum tn_bounded { TN_BOUNDED_EXACTLY, TN_BOUNDED_BELOW, TN_BOUNDED_NOT } tn_bounded;
+/* What is said of a quantity before a design is priced. */
+typedef enum tn_bounded {
+    TN_BOUNDED_BY_STEP, /* its value, by the step: all builds of it have the same */
+    TN_BOUNDED_EXACTLY, /* its value, by tn_price_bound: layouts do not matter to it; of a set of builds the least of theirs */
+    TN_BOUNDED_BELOW /* no more than its value, by tn_price_bound */
+} tn_bounded;
 
 typedef struct tn_quantity {
     const char *name; /* with its unit, as the column of front.csv is called */
@@ -43,6 +47,23 @@ typedef struct tn_quantity {
 
 /* Whether it numbers obstacles (price/obstacle.h): files have their keys instead. */
 bool tn_quantity_is_obstacle(const tn_quantity *quantity);
+
+/* What is known of the quantities of a design, or of all designs of a set. */
+typedef enum tn_known {
+    TN_KNOWN_WHOLE, /* all of them */
+    TN_KNOWN_BOUND, /* what bounds its price */
+    TN_KNOWN_STEP,  /* what the step decides, and what bounds the prices of all */
+    TN_KNOWN_LEAST  /* what bounds the prices of all */
+} tn_known;
+
+/* The values that a number may have. */
+typedef struct tn_span {
+    double least, most;
+} tn_span;
+extern const tn_span tn_any_number;
+
+/* Those of a quantity of which `value` is what is known; NaN is a value, too. */
+tn_span tn_quantity_span(const tn_quantity *quantity, tn_known known, double value);
 
 extern const tn_quantity tn_quantities[];
 extern const size_t tn_quantities_count;

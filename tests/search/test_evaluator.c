@@ -150,12 +150,66 @@ static void designs_past_the_last_are_refused(void **state) {
     tn_evaluator_free(NULL);
 }
 
+/* All builds of the space. */
+static tn_build_set every_build(const tn_space *of, tn_build_axis *axis, tn_evaluator *evaluator) {
+    tn_build_set set = {.build = *tn_evaluator_build(evaluator), .axes = (uint32_t)of->inners, .axis = axis};
+    for (uint32_t i = 0; i < set.axes; i++) {
+        const tn_axis *choice = &of->choices.axis[of->inner[i]];
+        axis[i] = (tn_build_axis){choice->field, choice->count, choice->number};
+        set.free |= 1u << i;
+    }
+    return set;
+}
+
+/* Steps of which no build can fulfil the constraint, of those of the space. */
+static unsigned refused_steps(const char *constraint) {
+    tn_arena own = {0};
+    tn_space asked;
+    tn_evaluator *evaluator;
+    unsigned refused = 0;
+    const char *set;
+    assert_int_equal(tn_arena_format(&own, &set, NULL, "constraints=['%s']", constraint), TN_OK);
+    assert_int_equal(
+        tn_space_load(test_source("tests/space/data/mini.yaml"), &set, 1, NULL, &own, &asked, NULL), TN_OK);
+    assert_int_equal(tn_evaluator_new(&asked, &evaluator, NULL), TN_OK);
+    for (uint64_t id = 0; id < DESIGNS; id++) {
+        uint64_t outer, inner;
+        uint32_t cause;
+        tn_evaluation evaluation;
+        tn_space_split(&asked, id, &outer, &inner);
+        assert_int_equal(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, NULL), TN_OK);
+        tn_build_axis axis[SETS];
+        const tn_build_set every = every_build(&asked, axis, evaluator);
+        const uint32_t of_step = tn_evaluator_refuses_set(evaluator, &every, 0);
+        assert_true(of_step == TN_CAUSE_NONE || of_step == TN_CAUSE_CONSTRAINT);
+        assert_true(of_step == TN_CAUSE_NONE || cause != TN_CAUSE_NONE);
+        refused += inner == 0 && of_step != TN_CAUSE_NONE;
+    }
+    tn_evaluator_free(evaluator);
+    tn_arena_free(&own);
+    return refused;
+}
+
+static void steps_are_refused_by_what_no_build_changes(void **state) {
+    (void)state;
+    assert_int_equal(refused_steps("degrees_of_freedom >= 1e12"), DESIGNS / 2);
+    assert_int_equal(refused_steps("weights.square.rank > 4"), DESIGNS / 4);
+    assert_int_equal(refused_steps("weights.square.rank > 4 or sequence = 16"), DESIGNS / 8);
+    assert_int_equal(refused_steps("build.rows > 4"), DESIGNS / 2);
+    assert_int_equal(refused_steps("build.rows >= 4"), 0);
+    assert_int_equal(refused_steps("degrees_of_freedom >= 1 and dsp >= 1e9"), 0);
+    assert_int_equal(refused_steps("weights.square.rank > 4 or seconds_per_step >= 1e9"), 0);
+    assert_int_equal(refused_steps("cycles_per_step <= 2e4"), DESIGNS / 2);
+    assert_int_equal(refused_steps("seconds_per_epoch <= 1 or joules_per_step <= 1e-3"), DESIGNS / 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(designs_cost_what_their_model_costs),
         cmocka_unit_test(what_came_before_changes_nothing),
         cmocka_unit_test(points_are_confirmed_to_the_bit),
         cmocka_unit_test(designs_past_the_last_are_refused),
+        cmocka_unit_test(steps_are_refused_by_what_no_build_changes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -394,12 +394,13 @@ static void compare_price(trial *this_trial, uint64_t id, const tn_evaluation *f
 typedef tn_status bounding(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
                            tn_error *error);
 
-/* Whether it is one of those that bounds of a sweep speak of (price/bound.h): what takes more blocks than the caps leave is to be
- * rejected, and that is compared by itself. */
-static bool is_within(const trial *this_trial, uint64_t id) {
-    const tn_resources *budget = &tn_space_of(this_trial->space, id)->budget,
+/* Whether it is one of those that bounds of a sweep speak of (price/bound.h): what takes more blocks than caps and constraints leave
+ * is to be rejected, and that is compared by itself. Of a set, what takes more LUTs, too. */
+static bool is_within(const trial *this_trial, uint64_t id, bool of_set) {
+    const tn_space *space = tn_space_of(this_trial->space, id);
+    const tn_resources within = tn_constraints_within(space->constraint, space->constraints, &space->budget),
                        *used = &this_trial->truth.design[id].evaluation.price.used;
-    return used->bram18 <= budget->bram18 && used->uram <= budget->uram;
+    return used->bram18 <= within.bram18 && used->uram <= within.uram && (!of_set || used->lut <= within.lut);
 }
 
 /* No quantity of the bound may be above the price, and those that layouts do not matter to must be equal. */
@@ -421,8 +422,7 @@ static void compare_bound(trial *this_trial, uint64_t id, tn_evaluator *evaluato
     for (size_t q = 0; q < tn_quantities_count; q++) {
         const tn_quantity *of_design = &tn_quantities[q];
         double price = of_design->get(&design->evaluation), value = of_design->get(&found);
-        if (of_design->bounded == TN_BOUNDED_NOT && !exact) continue;
-        bool holds = exact || of_design->bounded == TN_BOUNDED_EXACTLY ? value == price : value <= price;
+        bool holds = exact || of_design->bounded != TN_BOUNDED_BELOW ? value == price : value <= price;
         if (!holds && !(isnan(value) && isnan(price)))
             differs(this_trial, "design %llu: the %s bound of %s is %.17g, the price %.17g",
                     (unsigned long long)id, called, of_design->name, value, price);
@@ -467,7 +467,7 @@ static void compare_enough(trial *this_trial, uint64_t id, tn_evaluator *evaluat
                 (unsigned long long)until.cycles_per_step, (unsigned long long)enough);
 }
 
-/* No quantity that has bounds may be above the price of a design of the set that takes no more than there is. */
+/* No quantity may be above the price of a design of the set that takes no more than there is. */
 static void compare_set(trial *this_trial, uint64_t id, tn_evaluator *evaluator, tn_closeness closeness,
                         uint64_t *state) {
     static const tn_build_level first[] = {[TN_BY_PARALLELISM] = TN_LEVEL_RUN,
@@ -476,12 +476,17 @@ static void compare_set(trial *this_trial, uint64_t id, tn_evaluator *evaluator,
                                            [TN_BY_WORK] = TN_LEVEL_LANE};
     const test_design *design = &this_trial->truth.design[id];
     tn_build_axis axis[TN_BUILD_AXES_MOST];
-    if (design->evaluation.price.used.lut > tn_space_of(this_trial->space, id)->budget.lut) return;
+    if (!is_within(this_trial, id, true)) return;
     const tn_build_set set =
         draw_set(this_trial, tn_evaluator_build(evaluator), first[closeness], axis, state);
     tn_evaluation found = design->evaluation;
     tn_error error = {0};
     bool has;
+    const uint64_t least_cycles = tn_price_set_least_cycles(tn_evaluator_workload(evaluator), &set);
+    if (least_cycles > design->evaluation.price.cycles_per_step)
+        differs(this_trial, "design %llu takes %llu cycles, its set %x at least %llu", (unsigned long long)id,
+                (unsigned long long)design->evaluation.price.cycles_per_step, set.free,
+                (unsigned long long)least_cycles);
     compare_enough(this_trial, id, evaluator, &set, closeness, state);
     if (tn_price_set_bound(tn_evaluator_workload(evaluator), &set, closeness, UINT64_MAX, &found.price, &has,
                            &error) != TN_OK) {
@@ -493,7 +498,7 @@ static void compare_set(trial *this_trial, uint64_t id, tn_evaluator *evaluator,
     sum.sets++;
     for (size_t q = 0; q < tn_quantities_count; q++) {
         const double price = tn_quantities[q].get(&design->evaluation), value = tn_quantities[q].get(&found);
-        if (tn_quantities[q].bounded != TN_BOUNDED_NOT && value > price)
+        if (value > price)
             differs(this_trial, "design %llu has %s %.17g, its set %x at closeness %d at least %.17g",
                     (unsigned long long)id, tn_quantities[q].name, price, set.free, (int)closeness, value);
     }
@@ -557,7 +562,7 @@ static void try_one(trial *this_trial, tn_evaluator *evaluator, tn_evaluator *bo
     }
     compare_price(this_trial, id, &found, cause);
     if (test_has_price(&this_trial->truth.design[id])) {
-        if (is_within(this_trial, id)) {
+        if (is_within(this_trial, id, false)) {
             compare_bound(this_trial, id, evaluator, tn_price_bound, "first");
             compare_bound(this_trial, id, evaluator, tn_price_close_bound, "close");
             uint64_t state = this_trial->drawn.seed ^ id << 32;
