@@ -74,7 +74,8 @@ static void order_axes(tn_build_search *search) {
 
 tn_status tn_build_search_begin(const tn_space *space, tn_evaluator *evaluator, tn_archive *known,
                                 bool has_bounds, tn_build_search *search, tn_error *error) {
-    *search = (tn_build_search){.space = space, .evaluator = evaluator, .known = known};
+    *search =
+        (tn_build_search){.space = space, .evaluator = evaluator, .known = known, .has_bounds = has_bounds};
     if (space->inners > TN_BUILD_AXES_MOST)
         return tn_fail(error, TN_LIMIT, "over %d choices of a build", TN_BUILD_AXES_MOST);
     search->axes = (uint32_t)space->inners;
@@ -416,7 +417,9 @@ static tn_status find_lack(const run *state, const tn_build_node *root, const tn
  * its memories lack. */
 static tn_status refuse_step(const run *state, const tn_build_node *root, const tn_resources *kernels,
                              bool *refused) {
-    uint32_t cause = tn_evaluator_refuses_set(state->search->evaluator, &root->set, root->inner);
+    const tn_build_search *search = state->search;
+    uint32_t cause = TN_CAUSE_NONE;
+    if (search->has_bounds) cause = tn_evaluator_refuses_set(search->evaluator, &root->set, root->inner);
     if (cause == TN_CAUSE_NONE && none_fits(state)) TN_TRY(find_lack(state, root, kernels, &cause));
     *refused = cause != TN_CAUSE_NONE;
     if (*refused) state->found->count[cause] += designs_of(root);

@@ -35,7 +35,8 @@ typedef struct tn_build_search {
         [TN_BUILD_AXES_MOST]; /* of each axis: those whose values say whether anything reads its key */
     bool
         skips_kernels; /* that are idle: no constraint asks for more of anything, and designs are not counted by prices */
-    bool asks_keys; /* some constraint may speak of keys of a build */
+    bool asks_keys;  /* some constraint may speak of keys of a build */
+    bool has_bounds; /* some build of the space has one; else designs are counted by their prices */
 } tn_build_search;
 
 /* TN_LIMIT where there are too many choices of a build. has_bounds: some build of the space has one (tn_space_has_bounds). */
