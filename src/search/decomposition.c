@@ -557,6 +557,42 @@ static tn_status say_time_is_over(const tn_decomposing *state, tn_error *error) 
         (unsigned long long)(state->keys * state->space->inner_count));
 }
 
+/* ---- nothing ---- */
+
+/* The first design of a build, and what it lacks. */
+static tn_status price_first(tn_decomposing *state, tn_evaluator *evaluator, const tn_layer_table *table,
+                             size_t build, tn_error *error) {
+    const tn_space *space = state->space;
+    uint32_t digit[TN_AXES_MOST], cause;
+    tn_evaluation evaluation;
+    memcpy(digit, state->key_digit[table - state->table], space->choices.count * sizeof *digit);
+    for (uint32_t u = 0; u < state->units.count; u++) {
+        uint64_t option = 0;
+        while (!table->unit[u].defined[option]) option++;
+        tn_digits_of(&space->choices, state->units.unit[u].axis, state->units.unit[u].axes, option, digit);
+    }
+    tn_digits_of(&space->choices, space->inner, space->inners, build, digit);
+    TN_TRY(tn_evaluate_digits(evaluator, digit, &evaluation, &cause, error));
+    state->cause[cause]++;
+    state->evaluated++;
+    return TN_OK;
+}
+
+/* Where no build is left: some of them tell what is short. */
+static tn_status price_refused(tn_decomposing *state, tn_decomposed *found, tn_error *error) {
+    enum { PRICED_MOST = 64 };
+    tn_evaluator *evaluator;
+    found->none_fits = true;
+    TN_TRY(tn_evaluator_new(state->space, &evaluator, error));
+    tn_status status = TN_OK;
+    for (uint64_t k = 0; k < state->keys; k++)
+        for (size_t b = 0; !state->table[k].empty && b < state->table[k].builds; b++)
+            if (status == TN_OK && state->evaluated < PRICED_MOST)
+                status = price_first(state, evaluator, &state->table[k], b, error);
+    tn_evaluator_free(evaluator);
+    return status;
+}
+
 static tn_status run(tn_decomposing *state, tn_decomposed *found, tn_error *error) {
     state->refused = tn_objective_without_cost(state->space);
     if (state->refused) return TN_OK;
@@ -568,6 +604,7 @@ static tn_status run(tn_decomposing *state, tn_decomposed *found, tn_error *erro
     state->share = 1;
     skip_builds(state);
     set_costs(state);
+    if (state->tasks == 0) return price_refused(state, found, error);
     if (state->bounded) return tn_bounded_front(state, found, error);
     return state->options->seconds > 0 ? refine(state, found, error)
                                        : pass(state, state->options->epsilon, found, error);

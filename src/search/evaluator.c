@@ -458,14 +458,6 @@ void tn_evaluate_place(const tn_evaluator *evaluator, uint64_t inner, const tn_e
         *cause = (uint32_t)broken_constraint(evaluator, &(builds){inner, 0}, TN_KNOWN_STEP, evaluation);
 }
 
-uint32_t tn_evaluator_refuses(const tn_evaluator *evaluator, const tn_resources *least) {
-    const tn_evaluation evaluation = {.price.used = *least};
-    const tn_cause cause = tn_worst_resource(least, &evaluator->space->budget);
-    return (uint32_t)(cause != TN_CAUSE_NONE
-                          ? cause
-                          : broken_constraint(evaluator, &all_builds, TN_KNOWN_LEAST, &evaluation));
-}
-
 /* What steps of so many cycles take, without a deadline: the device is on. */
 static void add_time(const tn_evaluator *evaluator, uint64_t cycles, tn_evaluation *evaluation) {
     const tn_device *device = evaluator->space->device;
@@ -476,6 +468,15 @@ static void add_time(const tn_evaluator *evaluator, uint64_t cycles, tn_evaluati
     price->seconds_per_step = (double)cycles / (1e6 * device->clock_MHz);
     price->static_joules_per_step = price->joules_per_step =
         device->energy.static_W.value * price->seconds_per_step;
+}
+
+uint32_t tn_evaluator_refuses(const tn_evaluator *evaluator, const tn_resources *least, uint64_t cycles) {
+    tn_evaluation evaluation = {.price.used = *least};
+    const tn_cause cause = tn_worst_resource(least, &evaluator->space->budget);
+    add_time(evaluator, cycles, &evaluation);
+    return (uint32_t)(cause != TN_CAUSE_NONE
+                          ? cause
+                          : broken_constraint(evaluator, &all_builds, TN_KNOWN_LEAST, &evaluation));
 }
 
 uint32_t tn_evaluator_refuses_set(const tn_evaluator *evaluator, const tn_build_set *set, uint64_t inner) {

@@ -88,8 +88,9 @@ tn_status tn_evaluate_set_work(tn_evaluator *evaluator, const tn_build_set *set,
                                tn_evaluation *evaluation, uint32_t *cause, bool *has, tn_error *error);
 void tn_evaluate_place(const tn_evaluator *evaluator, uint64_t inner, const tn_evaluation *work,
                        const tn_place_entry *place, tn_evaluation *evaluation, uint32_t *cause);
-/* What refuses every design that takes so much or more, whatever else it costs: a cap or a constraint; TN_CAUSE_NONE: nothing. */
-uint32_t tn_evaluator_refuses(const tn_evaluator *evaluator, const tn_resources *least);
+/* What refuses every design that takes so much or more, and so many cycles a step, whatever else it costs: a cap or a constraint;
+ * TN_CAUSE_NONE: nothing. */
+uint32_t tn_evaluator_refuses(const tn_evaluator *evaluator, const tn_resources *least, uint64_t cycles);
 /* What refuses every design of the step that stands whose builds are of the set, as tn_evaluate_set takes it, before any of them is
  * bounded: that an objective is not known of the step, or a constraint on what builds do not change, on choices, or on time, with
  * every multiplier busy in every cycle. TN_CAUSE_NONE: nothing. */

@@ -74,10 +74,10 @@ static void find_floor(tn_evaluator *evaluator, tn_kernel_floor *floor) {
         floor->least = (tn_resources){0};
         return;
     }
-    floor->matmul_cause = tn_evaluator_refuses(evaluator, &floor->least);
+    floor->matmul_cause = tn_evaluator_refuses(evaluator, &floor->least, 0);
     lower_all(evaluator, TN_BEARS_VECTORS, lower_vectors, &vectors);
     tn_resources_add(&floor->least, &vectors, 1);
-    floor->cause = tn_evaluator_refuses(evaluator, &floor->least);
+    floor->cause = tn_evaluator_refuses(evaluator, &floor->least, 0);
 }
 
 const tn_kernel_floor *tn_kernel_floor_find(tn_kernel_floors *floors, tn_evaluator *evaluator) {

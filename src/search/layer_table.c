@@ -151,9 +151,31 @@ static tn_status fill_staging(job *all, worker *thread, tn_parting *parting, con
     return TN_OK;
 }
 
-static tn_status fill_sums(job *all, const tn_step *step, const uint64_t *option, const bool *own,
+/* What the options' layers do of TN_SUM_WORK; of all else the least of all steps. */
+static void fill_work(job *all, const tn_workload *workload, const uint64_t *option, const bool *own) {
+    tn_layer_table *table = all->table;
+    double rest = 0;
+    for (uint32_t i = 0; i < workload->step->operations; i++) {
+        const tn_work *work = &workload->work[workload->work_of[i]];
+        const uint32_t u = all->units->of_layer[workload->step->operation[i].layer];
+        if (!work->product) continue;
+        const double macs = work->share * work->cycle_ratio * (double)work->size.batch *
+                            (double)work->size.rows * (double)work->size.reduction *
+                            (double)work->size.columns;
+        if (u == table->units)
+            rest += macs;
+        else if (own[u])
+            table->unit[u].sum[TN_SUM_WORK][option[u]] += macs;
+    }
+#pragma omp critical(tenfold_layer_table)
+    table->rest_sum[TN_SUM_WORK] =
+        table->rest_sum[TN_SUM_WORK] < 0 ? rest : fmin(table->rest_sum[TN_SUM_WORK], rest);
+}
+
+static tn_status fill_sums(job *all, const tn_workload *workload, const uint64_t *option, const bool *own,
                            tn_error *error) {
     const tn_layer_table *table = all->table;
+    const tn_step *step = workload->step;
     double sum[TN_LAYER_SUMS] = {0}, whole[TN_LAYER_SUMS] = {0};
     whole[TN_SUM_PARAMETERS] = (double)step->parameters;
     whole[TN_SUM_MACS] = (double)tn_step_macs(step->macs);
@@ -165,16 +187,17 @@ static tn_status fill_sums(job *all, const tn_step *step, const uint64_t *option
         uint64_t degrees = 0;
         if (u == table->units) continue;
         if (layer->weight) TN_TRY(tn_weight_degrees_of_freedom(layer->weight, &degrees, error));
-        const double own_sum[TN_LAYER_SUMS] = {(double)degrees, (double)layer->parameters,
-                                               (double)tn_step_macs(layer->macs)};
-        for (int s = 0; s < TN_LAYER_SUMS; s++) {
+        const double own_sum[TN_SUM_WORK] = {(double)degrees, (double)layer->parameters,
+                                             (double)tn_step_macs(layer->macs)};
+        for (int s = 0; s < TN_SUM_WORK; s++) {
             sum[s] += own_sum[s];
             if (own[u]) table->unit[u].sum[s][option[u]] += own_sum[s];
         }
     }
+    fill_work(all, workload, option, own);
     bool same = true;
 #pragma omp critical(tenfold_layer_table)
-    for (int s = TN_SUM_PARAMETERS; s < TN_LAYER_SUMS; s++) {
+    for (int s = TN_SUM_PARAMETERS; s < TN_SUM_WORK; s++) {
         if (table->rest_sum[s] < 0) all->table->rest_sum[s] = whole[s] - sum[s];
         same &= table->rest_sum[s] == whole[s] - sum[s];
     }
@@ -288,6 +311,11 @@ static tn_status fill_bounds(job *all, worker *thread, const uint64_t *option, c
 }
 
 /* Each unit's option `index`, where it has one and it is defined. */
+static void list_own(const job *all, uint64_t index, const uint64_t *option, bool *own) {
+    for (uint32_t u = 0; u < all->table->units; u++)
+        own[u] = option[u] == index || all->good[u] == UINT64_MAX;
+}
+
 static tn_status fill(job *all, worker *thread, uint64_t index, tn_error *error) {
     const tn_layer_table *table = all->table;
     uint64_t *option;
@@ -300,19 +328,16 @@ static tn_status fill(job *all, worker *thread, uint64_t index, tn_error *error)
     TN_TRY(TN_NEW(&thread->arena, table->units, &own, error));
     TN_TRY(load_step(all, thread, index, option, &whole, error));
     if (!whole) return TN_OK;
-    for (uint32_t u = 0; u < table->units; u++) own[u] = option[u] == index || all->good[u] == UINT64_MAX;
+    list_own(all, index, option, own);
     tn_workload *workload = tn_evaluator_workload(thread->evaluator);
     tn_step_kind_of(workload, &kind);
     if (memcmp(&kind, &all->kind, sizeof kind) != 0)
         return refuse(all, "the kinds of operations change with the choices");
-    if (table->bounded) {
-        TN_TRY(fill_sums(all, tn_evaluator_step(thread->evaluator), option, own, error));
-        return fill_bounds(all, thread, option, own, error);
-    }
+    if (table->bounded) return fill_bounds(all, thread, option, own, error);
     TN_TRY(tn_parting_make(workload, all->units->of_layer, table->units, &thread->arena, &parting, error));
     TN_TRY(fill_shared(all, parting, option, own));
     TN_TRY(fill_staging(all, thread, parting, option, own, error));
-    TN_TRY(fill_sums(all, tn_evaluator_step(thread->evaluator), option, own, error));
+    TN_TRY(fill_sums(all, workload, option, own, error));
     return fill_parts(all, thread, parting, option, own, error);
 }
 
@@ -436,18 +461,21 @@ static void report_survey(const job *all, uint64_t done, uint64_t total) {
     report(all, done, total);
 }
 
-/* What all steps have in common as each of the builds does them. */
+/* What options add up to, and what all steps have in common as each of the builds does them. */
 static tn_status survey_steps(job *all, worker *thread, tn_arena *arena, tn_error *error) {
     const tn_layer_table *table = all->table;
     uint64_t *option;
-    bool whole;
+    bool whole, *own;
     begin_survey(all, "steps surveyed");
     TN_TRY(TN_NEW(arena, TN_FUSIONS, &all->survey, error));
     TN_TRY(TN_NEW(arena, table->units, &option, error));
+    TN_TRY(TN_NEW(arena, table->units, &own, error));
     for (uint64_t index = 0; index < all->steps && !table->empty && !table->refused; index++) {
         bool done[TN_FUSIONS] = {false};
         TN_TRY(tn_check_time(all->deadline, error));
         TN_TRY(load_step(all, thread, index, option, &whole, error));
+        list_own(all, index, option, own);
+        if (whole) TN_TRY(fill_sums(all, tn_evaluator_workload(thread->evaluator), option, own, error));
         for (size_t b = 0; whole && b < table->builds; b++) {
             const uint32_t fusion = table->build[b].fusion;
             tn_workload *workload;
@@ -464,6 +492,23 @@ static tn_status survey_steps(job *all, worker *thread, tn_arena *arena, tn_erro
         report_survey(all, index + 1, all->steps);
     }
     return TN_OK;
+}
+
+/* Cycles of every design of the build at least, with every multiplier of all its matmul kernels busy. */
+static uint64_t least_cycles(const tn_layer_table *table, const tn_workload *workload,
+                             const tn_build *build) {
+    double work = table->rest_sum[TN_SUM_WORK], kernels = 0;
+    for (uint32_t u = 0; u < table->units; u++) {
+        double least = INFINITY;
+        for (uint64_t o = 0; o < table->unit[u].options; o++)
+            if (table->unit[u].defined[o]) least = fmin(least, table->unit[u].sum[TN_SUM_WORK][o]);
+        work += least;
+    }
+    for (uint32_t a = 0; a < workload->arithmetics; a++)
+        kernels += (double)tn_workload_matmuls(workload, build, a);
+    const double cycles =
+        work / kernels / (double)build->rows / (double)build->columns / (double)build->reduction;
+    return cycles < 0x1p63 ? (uint64_t)(cycles * (1 - 1e-9)) : 0; /* sums of fractions are rounded */
 }
 
 /* How bounds look at steps, and what kernels builds have. */
@@ -489,10 +534,14 @@ static tn_status first_bounds(job *all, worker *thread, tn_arena *arena, tn_erro
         if (table->impossible[b]) continue;
         TN_TRY(tn_check_time(all->deadline, error));
         TN_TRY(tn_workload_built(tn_evaluator_workload(thread->evaluator), build, &workload, error));
+        tn_status status = tn_bound_kernels(workload, build, &table->kernels[b], error);
+        if (status == TN_OK)
+            table->impossible[b] = tn_evaluator_refuses(thread->evaluator, &table->kernels[b],
+                                                        least_cycles(table, workload, build));
+        if (status == TN_OK && table->impossible[b]) continue;
         TN_TRY(part_step(all, thread, build, &parting, error));
-        tn_status status =
-            tn_part_view_choose(parting, build, &all->survey[build->fusion], arena, &view[b], error);
-        if (status == TN_OK) status = tn_bound_kernels(workload, build, &table->kernels[b], error);
+        if (status == TN_OK)
+            status = tn_part_view_choose(parting, build, &all->survey[build->fusion], arena, &view[b], error);
         if (status != TN_OK && status != TN_INPUT && status != TN_OVERFLOW) return status;
         report_survey(all, b + 1, table->builds);
     }
@@ -575,6 +624,9 @@ tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, cons
     if (status == TN_OK) status = first_step(&all, &thread, arena, error);
     worker_end(&thread);
     if (status != TN_OK || table->refused || table->empty) return status;
+    bool any = !bounded;
+    for (size_t b = 0; b < builds; b++) any |= !table->impossible[b];
+    if (!any) return TN_OK;
     int count = tn_thread_count(work->threads);
     table->stage = tables_made;
     tn_progress_begin(work->progress, "steps tabled");

@@ -50,7 +50,13 @@ enum { TN_LEARNED_FIRST = TN_COST_LEARNED, TN_LEARNED_COSTS = TN_COST_BASIS - TN
 double tn_part_cost(const tn_price_part *part, tn_layer_cost cost);
 
 /* Sums over layers that no build changes. */
-typedef enum tn_layer_sum { TN_SUM_DEGREES, TN_SUM_PARAMETERS, TN_SUM_MACS, TN_LAYER_SUMS } tn_layer_sum;
+typedef enum tn_layer_sum {
+    TN_SUM_DEGREES,
+    TN_SUM_PARAMETERS,
+    TN_SUM_MACS,
+    TN_SUM_WORK, /* multiply-adds of products that kernels do: less, where some are left out */
+    TN_LAYER_SUMS
+} tn_layer_sum;
 
 typedef struct tn_unit_table {
     uint64_t options;
@@ -77,8 +83,9 @@ typedef struct tn_layer_table {
     size_t builds;
     const tn_build *build;
     const tn_part_view *view; /* [builds]: where bounded */
-    bool *impossible;         /* [builds]: keys exclude each other, whatever the rest */
-    tn_price_part *rest;      /* [builds]: of no unit */
+    bool *
+        impossible; /* [builds]: keys exclude each other, or caps or constraints every design, whatever the rest */
+    tn_price_part *rest; /* [builds]: of no unit */
     double rest_sum[TN_LAYER_SUMS];
     double learned_rest[TN_LEARNED_COSTS];
     bool learns_more;        /* what is learned is accuracy: its costs are negated */

@@ -444,6 +444,49 @@ static void a_front_in_time_stays(void **state) {
     }
 }
 
+/* The space of single layers under a constraint. */
+static void decompose_under(const char *constraint, tn_decomposed *found) {
+    const tn_decompose_options options = {.epsilon = 0.05, .threads = 1};
+    tn_arena arena = {0};
+    tn_space space;
+    const char *set;
+    assert_int_equal(tn_arena_format(&arena, &set, NULL, "constraints=['%s']", constraint), TN_OK);
+    assert_int_equal(
+        tn_space_load(test_source("tests/space/data/layers.yaml"), &set, 1, NULL, &arena, &space, NULL),
+        TN_OK);
+    assert_int_equal(tn_decompose(&space, &options, found, NULL), TN_OK);
+    assert_null(found->refused);
+    tn_arena_free(&arena);
+}
+
+/* Builds that no options of layers make fit are not bounded; where none is left, a design of each says what is short. */
+static void builds_that_nothing_fits_are_left_out(void **state) {
+    (void)state;
+    static const char *const constraints[] = {"dsp <= 1", "seconds_per_step <= 1e-6",
+                                              "joules_per_step <= 1e-6 and watts < 1e9"};
+    tn_decomposed found;
+    for (size_t i = 0; i < sizeof constraints / sizeof *constraints; i++) {
+        decompose_under(constraints[i], &found);
+        assert_true(found.none_fits && found.count == 0);
+        assert_int_equal(found.builds, 0);
+        assert_int_equal(found.evaluated, 2);
+        assert_int_equal(found.cause[TN_CAUSE_CONSTRAINT], 2);
+        tn_decomposed_free(&found);
+    }
+    decompose_under("dsp <= 1e6", &found);
+    assert_int_equal(found.builds, 2);
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < found.count; i++)
+        if (found.evaluation[i].price.used.dsp < least) least = found.evaluation[i].price.used.dsp;
+    tn_decomposed_free(&found);
+    char few[32];
+    snprintf(few, sizeof few, "dsp <= %llu", (unsigned long long)least);
+    decompose_under(few, &found);
+    assert_int_equal(found.builds, 1);
+    assert_true(found.count > 0);
+    tn_decomposed_free(&found);
+}
+
 static void what_has_no_bound_is_refused(void **state) {
     (void)state;
     const char *set = "objectives=[seconds_per_step, peak_elements]";
@@ -471,6 +514,7 @@ int main(void) {
         cmocka_unit_test(a_time_that_is_over_is_told),
         cmocka_unit_test(a_front_in_time_stays),
         cmocka_unit_test(what_has_no_bound_is_refused),
+        cmocka_unit_test(builds_that_nothing_fits_are_left_out),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }
