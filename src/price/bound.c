@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "memory/place_floor.h"
+#include "price/operating_point.h"
 #include "price/price_parts.h"
 #include "price/recall.h"
 #include "price/workload_data.h"
@@ -293,15 +294,22 @@ uint64_t tn_price_set_least_cycles(const tn_workload *workload, const tn_build_s
     greatest.sharing = TN_PER_PHASE;
     for (uint32_t i = 0; i < workload->works; i++) {
         const tn_work *work = &workload->work[i];
-        const tn_product_size *size = &work->size;
-        if (work->product)
-            macs[work->arithmetic] += (double)work->count * work->share * work->cycle_ratio *
-                                      (double)size->batch * (double)size->rows * (double)size->reduction *
-                                      (double)size->columns;
+        if (work->product) macs[work->arithmetic] += (double)work->count * tn_work_macs(work);
     }
     for (uint32_t a = 0; a < workload->arithmetics; a++)
         most = fmax(most, macs[a] / lanes / (double)tn_workload_matmuls(workload, &greatest, a));
     return most < 0x1p63 ? (uint64_t)(most * (1 - ROUNDING)) : 0;
+}
+
+void tn_price_least_time(const tn_workload *workload, uint64_t cycles, tn_price *price) {
+    const tn_device *device = workload->device;
+    const tn_work_price work = {.cycles_per_step = cycles};
+    double joules[TN_ENERGY_PARTS];
+    if (workload->step->deadline_us > 0) return;
+    price->cycles_per_step = cycles;
+    price->seconds_per_step = tn_operating_point_of(workload->step, device, &work).seconds;
+    tn_energy_of(device, &(tn_activity){.seconds = price->seconds_per_step}, joules);
+    price->static_joules_per_step = price->joules_per_step = joules[TN_ENERGY_STATIC];
 }
 
 /* ---- memories whatever the kernels ---- */

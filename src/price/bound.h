@@ -97,6 +97,10 @@ tn_status tn_price_set_places(tn_workload *workload, const tn_build_set *set, bo
  * on all matmul kernels that a build may have for it, of which each begins as many multiply-adds in a cycle as its edges multiply to. */
 uint64_t tn_price_set_least_cycles(const tn_workload *workload, const tn_build_set *set);
 
+/* What steps of so many cycles take in time and static energy, whatever else: of *price nothing but these is set. Nothing with a
+ * deadline. */
+void tn_price_least_time(const tn_workload *workload, uint64_t cycles, tn_price *price);
+
 /* Whether the memories of every build of the set lack room in so much (memory/place_floor.h). *lacks: the resource; TN_RESOURCES: they
  * may fit, or nothing is known, as of arrays off chip or ideal layouts. */
 tn_status tn_price_set_lack(tn_workload *workload, const tn_build_set *set, const tn_resources *within,

@@ -63,6 +63,13 @@ typedef struct tn_work {
     const tn_operation *operation; /* one of them */
 } tn_work;
 
+/* Multiply-adds that a kernel does of one operation, a product, in the mean of steps. */
+static inline double tn_work_macs(const tn_work *work) {
+    const tn_product_size *size = &work->size;
+    return work->share * work->cycle_ratio * (double)size->batch * (double)size->rows *
+           (double)size->reduction * (double)size->columns;
+}
+
 /* A port's routing that was found before. */
 enum { TN_ROUTES_KEPT = 256 };
 typedef struct tn_kept_route {

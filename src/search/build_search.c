@@ -394,22 +394,25 @@ static tn_build_node root_of(const run *state, const tn_chunk *chunk) {
     return root;
 }
 
-/* What memories lack beside the kernels: a resource, or the constraint without which there would be enough of it. */
+/* What memories lack beside the kernels of so much; TN_RESOURCES: nothing. */
 static tn_status find_lack(const run *state, const tn_build_node *root, const tn_resources *kernels,
-                           uint32_t *cause) {
+                           tn_resources within, tn_resource *lacks) {
+    if (kernels) within.lut -= tn_least(within.lut, kernels->lut);
+    return tn_price_set_lack(state->search->evaluator->workload, &root->set, &within, lacks, state->error);
+}
+
+/* The resource that they lack, or the constraint without which there would be enough. */
+static tn_status refuse_memories(const run *state, const tn_build_node *root, const tn_resources *kernels,
+                                 uint32_t *cause) {
     const tn_evaluator *evaluator = state->search->evaluator;
+    tn_resource lacks;
+    TN_TRY(find_lack(state, root, kernels, evaluator->space->within, &lacks));
+    if (lacks == TN_RESOURCES) return TN_OK;
+    *cause = (uint32_t)(TN_CAUSE_RESOURCE + lacks);
     const uint32_t narrowing = tn_evaluator_narrowing(evaluator);
-    const tn_resources *most[] = {&evaluator->within, &evaluator->space->budget};
-    for (int i = 0; i < 2; i++) {
-        tn_resources within = *most[i];
-        tn_resource lacks;
-        if (kernels) within.lut -= tn_least(within.lut, kernels->lut);
-        TN_TRY(tn_price_set_lack(evaluator->workload, &root->set, &within, &lacks, state->error));
-        if (lacks == TN_RESOURCES) return TN_OK;
-        *cause = (uint32_t)(TN_CAUSE_RESOURCE + lacks);
-        if (narrowing == TN_CAUSE_NONE) return TN_OK;
-        if (i == 0) *cause = narrowing;
-    }
+    if (narrowing == TN_CAUSE_NONE) return TN_OK;
+    TN_TRY(find_lack(state, root, kernels, evaluator->space->budget, &lacks));
+    *cause = lacks == TN_RESOURCES ? narrowing : (uint32_t)(TN_CAUSE_RESOURCE + lacks);
     return TN_OK;
 }
 
@@ -420,7 +423,7 @@ static tn_status refuse_step(const run *state, const tn_build_node *root, const 
     const tn_build_search *search = state->search;
     uint32_t cause = TN_CAUSE_NONE;
     if (search->has_bounds) cause = tn_evaluator_refuses_set(search->evaluator, &root->set, root->inner);
-    if (cause == TN_CAUSE_NONE && none_fits(state)) TN_TRY(find_lack(state, root, kernels, &cause));
+    if (cause == TN_CAUSE_NONE && none_fits(state)) TN_TRY(refuse_memories(state, root, kernels, &cause));
     *refused = cause != TN_CAUSE_NONE;
     if (*refused) state->found->count[cause] += designs_of(root);
     return TN_OK;

@@ -195,8 +195,6 @@ typedef struct {
     uint32_t free; /* bit i: the i-th one is */
 } builds;
 
-static const builds all_builds = {0, UINT32_MAX};
-
 /* The candidate with the choices of the design, or of the set, that is spoken of; of TN_KNOWN_LEAST all are open. */
 static void tell_choices(const tn_evaluator *evaluator, const builds *of, uint32_t *digit, bool *open,
                          tn_candidate *design) {
@@ -208,8 +206,9 @@ static void tell_choices(const tn_evaluator *evaluator, const builds *of, uint32
     }
     tn_digits_of(&space->choices, space->inner, space->inners, of->inner, digit);
     for (size_t i = 0; i < space->inners; i++)
-        open[space->inner[i]] = all_open || (i < TN_BUILD_AXES_MOST ? of->free >> i & 1 : of->free != 0);
-    for (size_t i = 0; i < space->choices.count; i++) design->id += digit[i] * space->choices.stride[i];
+        open[space->inner[i]] = all_open || (i < TN_BUILD_AXES_MOST && of->free >> i & 1);
+    design->id = tn_digits_id(&space->choices, space->outer, space->outers, digit) +
+                 tn_digits_id(&space->choices, space->inner, space->inners, digit);
     design->digit = digit;
     design->open = open;
 }
@@ -303,7 +302,7 @@ static bool holds_blocks(const tn_resources *within, const tn_evaluation *evalua
 
 /* Blocks of one style alone fit where those of the other are asked for, too: together they hold no more than there is. */
 static tn_cause lacking_capacity(const tn_evaluator *evaluator, const tn_evaluation *evaluation) {
-    if (holds_blocks(&evaluator->within, evaluation)) return TN_CAUSE_NONE;
+    if (holds_blocks(&evaluator->space->within, evaluation)) return TN_CAUSE_NONE;
     return holds_blocks(&evaluator->space->budget, evaluation) ? tn_evaluator_narrowing(evaluator)
                                                                : TN_CAUSE_RESOURCE + TN_BRAM18;
 }
@@ -458,16 +457,10 @@ void tn_evaluate_place(const tn_evaluator *evaluator, uint64_t inner, const tn_e
         *cause = (uint32_t)broken_constraint(evaluator, &(builds){inner, 0}, TN_KNOWN_STEP, evaluation);
 }
 
-/* What steps of so many cycles take, without a deadline: the device is on. */
+/* What steps of so many cycles take. */
 static void add_time(const tn_evaluator *evaluator, uint64_t cycles, tn_evaluation *evaluation) {
-    const tn_device *device = evaluator->space->device;
-    tn_price *price = &evaluation->price;
-    if (evaluator->step.deadline_us > 0) return;
     evaluation->steps_per_epoch = evaluator->step.steps_per_epoch;
-    price->cycles_per_step = cycles;
-    price->seconds_per_step = (double)cycles / (1e6 * device->clock_MHz);
-    price->static_joules_per_step = price->joules_per_step =
-        device->energy.static_W.value * price->seconds_per_step;
+    tn_price_least_time(evaluator->workload, cycles, &evaluation->price);
 }
 
 uint32_t tn_evaluator_refuses(const tn_evaluator *evaluator, const tn_resources *least, uint64_t cycles) {
@@ -476,7 +469,7 @@ uint32_t tn_evaluator_refuses(const tn_evaluator *evaluator, const tn_resources 
     add_time(evaluator, cycles, &evaluation);
     return (uint32_t)(cause != TN_CAUSE_NONE
                           ? cause
-                          : broken_constraint(evaluator, &all_builds, TN_KNOWN_LEAST, &evaluation));
+                          : broken_constraint(evaluator, &(builds){0}, TN_KNOWN_LEAST, &evaluation));
 }
 
 uint32_t tn_evaluator_refuses_set(const tn_evaluator *evaluator, const tn_build_set *set, uint64_t inner) {

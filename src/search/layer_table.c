@@ -159,13 +159,10 @@ static void fill_work(job *all, const tn_workload *workload, const uint64_t *opt
         const tn_work *work = &workload->work[workload->work_of[i]];
         const uint32_t u = all->units->of_layer[workload->step->operation[i].layer];
         if (!work->product) continue;
-        const double macs = work->share * work->cycle_ratio * (double)work->size.batch *
-                            (double)work->size.rows * (double)work->size.reduction *
-                            (double)work->size.columns;
         if (u == table->units)
-            rest += macs;
+            rest += tn_work_macs(work);
         else if (own[u])
-            table->unit[u].sum[TN_SUM_WORK][option[u]] += macs;
+            table->unit[u].sum[TN_SUM_WORK][option[u]] += tn_work_macs(work);
     }
 #pragma omp critical(tenfold_layer_table)
     table->rest_sum[TN_SUM_WORK] =
@@ -310,7 +307,7 @@ static tn_status fill_bounds(job *all, worker *thread, const uint64_t *option, c
     return TN_OK;
 }
 
-/* Each unit's option `index`, where it has one and it is defined. */
+/* Units whose option the step has: the one of that number, where it has one and it is defined. */
 static void list_own(const job *all, uint64_t index, const uint64_t *option, bool *own) {
     for (uint32_t u = 0; u < all->table->units; u++)
         own[u] = option[u] == index || all->good[u] == UINT64_MAX;
@@ -494,21 +491,51 @@ static tn_status survey_steps(job *all, worker *thread, tn_arena *arena, tn_erro
     return TN_OK;
 }
 
-/* Cycles of every design of the build at least, with every multiplier of all its matmul kernels busy. */
-static uint64_t least_cycles(const tn_layer_table *table, const tn_workload *workload,
-                             const tn_build *build) {
-    double work = table->rest_sum[TN_SUM_WORK], kernels = 0;
+/* Multiply-adds that kernels do for every design at least. */
+static double least_work(const tn_layer_table *table) {
+    double work = table->rest_sum[TN_SUM_WORK];
     for (uint32_t u = 0; u < table->units; u++) {
         double least = INFINITY;
         for (uint64_t o = 0; o < table->unit[u].options; o++)
             if (table->unit[u].defined[o]) least = fmin(least, table->unit[u].sum[TN_SUM_WORK][o]);
         work += least;
     }
+    return work;
+}
+
+/* Cycles that so many take with every multiplier of the build's matmul kernels busy. */
+static uint64_t least_cycles(const tn_workload *workload, const tn_build *build, double work) {
+    double kernels = 0;
     for (uint32_t a = 0; a < workload->arithmetics; a++)
         kernels += (double)tn_workload_matmuls(workload, build, a);
     const double cycles =
         work / kernels / (double)build->rows / (double)build->columns / (double)build->reduction;
     return cycles < 0x1p63 ? (uint64_t)(cycles * (1 - 1e-9)) : 0; /* sums of fractions are rounded */
+}
+
+/* A build that can't be had of the step is none: nothing is known of it then. */
+static bool is_failure(tn_status status) {
+    return status != TN_OK && status != TN_INPUT && status != TN_OVERFLOW;
+}
+
+/* The kernels of a build, and how bounds look at steps, unless no design of it holds caps and constraints. */
+static tn_status begin_build(job *all, worker *thread, size_t b, double work, tn_part_view *view,
+                             tn_arena *arena, tn_error *error) {
+    tn_layer_table *table = all->table;
+    const tn_build *build = &table->build[b];
+    tn_workload *workload;
+    tn_parting *parting;
+    TN_TRY(tn_workload_built(tn_evaluator_workload(thread->evaluator), build, &workload, error));
+    const tn_status kernels = tn_bound_kernels(workload, build, &table->kernels[b], error);
+    if (is_failure(kernels)) return kernels;
+    if (kernels == TN_OK)
+        table->impossible[b] = tn_evaluator_refuses(thread->evaluator, &table->kernels[b],
+                                                    least_cycles(workload, build, work)) != TN_CAUSE_NONE;
+    if (table->impossible[b]) return TN_OK;
+    TN_TRY(part_step(all, thread, build, &parting, error));
+    const tn_status seen =
+        tn_part_view_choose(parting, build, &all->survey[build->fusion], arena, view, error);
+    return is_failure(seen) ? seen : TN_OK;
 }
 
 /* How bounds look at steps, and what kernels builds have. */
@@ -525,24 +552,13 @@ static tn_status first_bounds(job *all, worker *thread, tn_arena *arena, tn_erro
     TN_TRY(load_step(all, thread, 0, option, &whole, error));
     if (!whole) return TN_OK;
     begin_survey(all, "builds surveyed");
+    const double work = least_work(table);
     for (size_t b = 0; b < table->builds; b++) {
-        const tn_build *build = &table->build[b];
-        tn_workload *workload;
-        tn_parting *parting;
         tn_arena_reset(&thread->arena);
-        table->impossible[b] = tn_build_check_together(build, NULL) != TN_OK;
+        table->impossible[b] = tn_build_check_together(&table->build[b], NULL) != TN_OK;
         if (table->impossible[b]) continue;
         TN_TRY(tn_check_time(all->deadline, error));
-        TN_TRY(tn_workload_built(tn_evaluator_workload(thread->evaluator), build, &workload, error));
-        tn_status status = tn_bound_kernels(workload, build, &table->kernels[b], error);
-        if (status == TN_OK)
-            table->impossible[b] = tn_evaluator_refuses(thread->evaluator, &table->kernels[b],
-                                                        least_cycles(table, workload, build));
-        if (status == TN_OK && table->impossible[b]) continue;
-        TN_TRY(part_step(all, thread, build, &parting, error));
-        if (status == TN_OK)
-            status = tn_part_view_choose(parting, build, &all->survey[build->fusion], arena, &view[b], error);
-        if (status != TN_OK && status != TN_INPUT && status != TN_OVERFLOW) return status;
+        TN_TRY(begin_build(all, thread, b, work, &view[b], arena, error));
         report_survey(all, b + 1, table->builds);
     }
     return TN_OK;

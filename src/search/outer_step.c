@@ -329,7 +329,7 @@ static tn_status build_step(tn_evaluator *evaluator, tn_error *error) {
     TN_TRY(tn_workload_prepare(&evaluator->step, evaluator->space->device, &evaluator->step_arena,
                                &evaluator->workload, error));
     evaluator->workload->laid_programs = &evaluator->laid;
-    evaluator->workload->within = evaluator->within;
+    evaluator->workload->within = evaluator->space->within;
     return TN_OK;
 }
 
@@ -357,8 +357,7 @@ static void take_variant(tn_evaluator *evaluator, const size_t *digit) {
         if (evaluator->whole->outer[i] == evaluator->whole->model_choice) model = digit[i];
         if (evaluator->whole->outer[i] == evaluator->whole->device_choice) device = digit[i];
     }
-    const tn_space *space = evaluator->space = tn_space_variant(evaluator->whole, model, device);
-    evaluator->within = tn_constraints_within(space->constraint, space->constraints, &space->budget);
+    evaluator->space = tn_space_variant(evaluator->whole, model, device);
 }
 
 uint64_t tn_outer_keys(const tn_space *space, const size_t *digit) {

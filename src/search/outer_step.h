@@ -59,8 +59,7 @@ struct tn_evaluator {
     tn_accuracy_basis accuracy_basis;
     bool has_perplexity; /* it is one, by the space's table */
     uint64_t degrees_of_freedom;
-    bool is_bounded;     /* a large space whose objectives all are, where prices are */
-    tn_resources within; /* of the budget, what constraints leave */
+    bool is_bounded; /* a large space whose objectives all are, where prices are */
 };
 
 /* Digits of an outer combination, in the order of the outer choices; and those of model keys and variants among them as a

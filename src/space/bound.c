@@ -137,14 +137,14 @@ tn_resources tn_constraints_within(const tn_constraint *constraint, size_t const
         [TN_LUT] = &within.lut,       [TN_FF] = &within.ff,     [TN_DSP] = &within.dsp,
         [TN_BRAM18] = &within.bram18, [TN_URAM] = &within.uram,
     };
-    for (size_t q = 0; q < tn_quantities_count; q++)
-        for (int r = 0; r < TN_RESOURCES; r++) {
-            if (strcmp(tn_quantities[q].name, tn_resource_names[r]) != 0) continue;
-            for (size_t i = 0; i < constraints; i++) {
-                const double most = fmax(0, most_of(&constraint[i], &tn_quantities[q]));
-                if (most < (double)*amount[r]) *amount[r] = (uint64_t)most;
-            }
+    for (int r = 0; r < TN_RESOURCES; r++) {
+        size_t q = 0;
+        while (strcmp(tn_quantities[q].name, tn_resource_names[r]) != 0) q++;
+        for (size_t i = 0; i < constraints; i++) {
+            const double most = fmax(0, most_of(&constraint[i], &tn_quantities[q]));
+            if (most < (double)*amount[r]) *amount[r] = (uint64_t)most;
         }
+    }
     return within;
 }
 

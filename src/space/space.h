@@ -53,7 +53,8 @@ typedef struct tn_space {
 
     size_t objectives;
     const tn_quantity *objective[TN_OBJECTIVES_MOST];
-    tn_resources budget; /* of the device, what the caps leave */
+    tn_resources budget; /* of the device, what the caps leave, */
+    tn_resources within; /* and of that the constraints (tn_constraints_within) */
     size_t constraints;
     tn_constraint constraint[TN_CONSTRAINTS_MOST];
     uint64_t hypervolume_samples;

@@ -170,7 +170,8 @@ static tn_status read_objectives(const space_file *file, tn_space *space, tn_err
     return TN_OK;
 }
 
-static tn_status read_constraints(const space_file *file, tn_arena *arena, tn_space *space, tn_error *error) {
+static tn_status decode_constraints(const space_file *file, tn_arena *arena, tn_space *space,
+                                    tn_error *error) {
     const tn_yaml *node = file->constraints;
     const tn_resources has = tn_device_resources(space->device);
     TN_TRY(tn_caps_budget(&file->caps, &has, &space->budget, error));
@@ -190,6 +191,12 @@ static tn_status read_constraints(const space_file *file, tn_arena *arena, tn_sp
     for (size_t i = 0; i < node->count; i++)
         TN_TRY(tn_constraint_decode(node->item[i], &columns, arena, &space->constraint[space->constraints++],
                                     error));
+    return TN_OK;
+}
+
+static tn_status read_constraints(const space_file *file, tn_arena *arena, tn_space *space, tn_error *error) {
+    TN_TRY(decode_constraints(file, arena, space, error));
+    space->within = tn_constraints_within(space->constraint, space->constraints, &space->budget);
     return TN_OK;
 }
 

@@ -397,10 +397,10 @@ typedef tn_status bounding(tn_workload *workload, const tn_build *build, tn_pric
 /* Whether it is one of those that bounds of a sweep speak of (price/bound.h): what takes more blocks than caps and constraints leave
  * is to be rejected, and that is compared by itself. Of a set, what takes more LUTs, too. */
 static bool is_within(const trial *this_trial, uint64_t id, bool of_set) {
-    const tn_space *space = tn_space_of(this_trial->space, id);
-    const tn_resources within = tn_constraints_within(space->constraint, space->constraints, &space->budget),
+    const tn_resources *within = &tn_space_of(this_trial->space, id)->within,
                        *used = &this_trial->truth.design[id].evaluation.price.used;
-    return used->bram18 <= within.bram18 && used->uram <= within.uram && (!of_set || used->lut <= within.lut);
+    return used->bram18 <= within->bram18 && used->uram <= within->uram &&
+           (!of_set || used->lut <= within->lut);
 }
 
 /* No quantity of the bound may be above the price, and those that layouts do not matter to must be equal. */
