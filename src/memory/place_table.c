@@ -69,6 +69,7 @@ struct tn_place_table {
     tn_lined_places places;
     tn_arena *arena;
     tn_amounts *listed[TN_STORES];      /* of a split */
+    bool *has_group;                    /* [groups of cores]: the options at hand have it */
     tn_place_line (*line)[TN_ROW_LOGS]; /* [map->memories]: by the logarithm of a row's elements */
     uint32_t kinds;                     /* of rows: memories of a kind have equal ones */
     uint32_t *begin;                    /* [kinds + 1]: the first member of each, */
@@ -165,12 +166,14 @@ static tn_status find_sums(tn_place_table *table, uint32_t number, row_sums **su
     return TN_OK;
 }
 
-/* Whether some build of the options has the i-th group of cores. */
-static bool has_group(const tn_place_table *table, const tn_place_options *options, size_t i) {
+/* Which groups of cores some build of the options has. */
+static void find_groups(const tn_place_table *table, const tn_place_options *options) {
     const tn_lined_places *places = &table->places;
-    for (size_t k = 0; k < options->groups && places->group; k++)
-        if (tn_least(options->group[k], places->copies) == places->group[i]) return true;
-    return options->groups == 0 || !places->group;
+    for (size_t i = 0; i < places->store[TN_STORE_CORES].groups; i++) {
+        table->has_group[i] = options->groups == 0 || !places->group;
+        for (size_t k = 0; k < options->groups && !table->has_group[i]; k++)
+            table->has_group[i] = tn_least(options->group[k], places->copies) == places->group[i];
+    }
 }
 
 /* Of what is before the kernels at each split and group of cores that the options have. */
@@ -188,10 +191,11 @@ static tn_status find_routing(const tn_place_table *table, row_sums *sums, const
         sums->routed = routed;
     }
     *lut = routed->lut;
-    for (size_t i = 0; i < all; i++)
-        if (routed->lut[i] == UINT64_MAX && options->splits >> table->places.split[i / groups] & 1 &&
-            has_group(table, options, i % groups))
-            routed->lut[i] = options->routing(options->routing_user, sums->built.port[i]);
+    for (size_t split = 0; split < table->places.splits; split++)
+        for (size_t i = split * groups;
+             options->splits >> table->places.split[split] & 1 && i < (split + 1) * groups; i++)
+            if (routed->lut[i] == UINT64_MAX && table->has_group[i - split * groups])
+                routed->lut[i] = options->routing(options->routing_user, sums->built.port[i]);
     return TN_OK;
 }
 
@@ -274,17 +278,17 @@ static tn_status judge(judging *state, const tn_amounts *taken, uint64_t capacit
 static uint32_t list_sums(const tn_place_table *table, const row_sums *sums, const uint64_t *routing_lut,
                           int s, size_t split, const tn_place_options *options, tn_amounts *list) {
     const tn_store_places *store = &table->places.store[s];
+    const tn_amounts *of_style = sums->built.store[s] + split * store->each;
     uint32_t count = 0;
-    for (size_t i = 0; i < store->each; i++) {
-        const size_t group = i % store->groups;
-        tn_amounts sum = sums->built.store[s][split * store->each + i];
-        if (!(options->styles[s] >> store->style[i / store->groups] & 1)) continue;
-        if (s == TN_STORE_CORES) {
-            if (!has_group(table, options, group)) continue;
-            sum.routing_lut = routing_lut[split * store->groups + group];
+    for (size_t style = 0; style < store->styles; style++, of_style += store->groups)
+        for (size_t i = 0; options->styles[s] >> store->style[style] & 1 && i < store->groups; i++) {
+            tn_amounts sum = of_style[i];
+            if (s == TN_STORE_CORES) {
+                if (!table->has_group[i]) continue;
+                sum.routing_lut = routing_lut[split * store->groups + i];
+            }
+            tn_amounts_keep(list, &count, &sum);
         }
-        tn_amounts_keep(list, &count, &sum);
-    }
     return count;
 }
 
@@ -293,6 +297,7 @@ static tn_status judge_as_built(judging *state, const tn_row *rows, row_sums *su
     tn_place_table *table = state->table;
     const uint64_t *lut;
     if (!sums->built.port) TN_TRY(sum_memories(table, rows, &sums->built, state->error));
+    find_groups(table, options);
     TN_TRY(find_routing(table, sums, options, &lut, state->error));
     for (size_t split = 0; split < table->places.splits; split++) {
         if (!(options->splits >> table->places.split[split] & 1)) continue;
@@ -525,6 +530,7 @@ tn_status tn_place_table_make(const tn_device *device, uint64_t word_bits, const
     TN_TRY(tn_lined_places_find(all, arena, &made->places, error));
     for (int store = 0; store < TN_STORES; store++)
         TN_TRY(TN_NEW(arena, made->places.store[store].each, &made->listed[store], error));
+    TN_TRY(TN_NEW(arena, made->places.store[TN_STORE_CORES].groups, &made->has_group, error));
     TN_TRY(TN_NEW(arena, map->memories, &made->line, error));
     TN_TRY(TN_NEW(arena, map->memories, &made->choice, error));
     TN_TRY(order_memories(made, error));

@@ -31,6 +31,11 @@ typedef struct {
 
 typedef struct {
     part_key key;
+    tn_place_list list;
+} places_part;
+
+typedef struct {
+    part_key key;
     uint64_t lut;
 } lanes_part;
 
@@ -52,7 +57,7 @@ typedef struct tn_price_memo {
     tn_arena *arena;
     part_table product, vector; /* where work splits */
     part_table work;            /* where it does not */
-    part_table memory, least, lanes;
+    part_table memory, least, places, lanes;
     tn_work_price sum; /* of a product's and a vector's part */
     size_t masks;
     part_mask mask[MASKS];
@@ -67,6 +72,7 @@ tn_status tn_recall_begin(tn_workload *workload, tn_error *error) {
                                       .work = {sizeof(work_part), 64, 0, 0, NULL},
                                       .memory = {sizeof(memory_part), 1024, 0, 0, NULL},
                                       .least = {sizeof(least_part), 1024, 0, 0, NULL},
+                                      .places = {sizeof(places_part), 64, 0, 0, NULL},
                                       .lanes = {sizeof(lanes_part), 1024, 0, 0, NULL}};
     return TN_OK;
 }
@@ -437,24 +443,37 @@ static uint64_t routing_lut(const void *user, const tn_port_source port[TN_SIDES
     return tn_workload_routing(routed->workload, &routed->build, port).lut - routed->none_lut;
 }
 
+/* What the least memories of a set follow from: the build by what bears on them, and the key that these are remembered under. */
+typedef struct {
+    tn_build build, key;
+    uint32_t rows; /* the number of the build's */
+    uint32_t free; /* axes that bear on them */
+} least_memories;
+
+static tn_status name_least(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
+                            const tn_build *routed, least_memories *its, tn_error *error) {
+    const unsigned bears = TN_BEARS_MEMORIES | TN_BEARS_LAYOUTS | TN_BEARS_CORES | TN_BEARS_ACTIVATIONS;
+    its->free = set->free & tn_build_set_axes(set, bears);
+    its->build = part_of(workload->memo, &set->build, bears);
+    its->build.layouts = TN_LAID_BOUND;
+    its->build.skew = TN_SKEW_TOKENS; /* of no bound */
+    its->key = its->build;
+    TN_TRY(name_rows(workload, plan, &its->build, &its->rows, &its->key, error));
+    its->key.vector_units = routed->vector_units;
+    its->key.kernels = routed->kernels;
+    its->key.sharing = routed->sharing;
+    its->key.schedule = routed->schedule;
+    return TN_OK;
+}
+
 tn_status tn_recall_least_memories(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
                                    const tn_build *routed, const tn_place_least **least, tn_error *error) {
-    const unsigned bears = TN_BEARS_MEMORIES | TN_BEARS_LAYOUTS | TN_BEARS_CORES | TN_BEARS_ACTIVATIONS;
     tn_price_memo *memo = workload->memo;
-    const uint32_t free = set->free & tn_build_set_axes(set, bears);
-    tn_build build = part_of(memo, &set->build, bears), key;
-    uint32_t rows;
+    least_memories its;
     part_key *part;
     bool found;
-    build.layouts = TN_LAID_BOUND;
-    build.skew = TN_SKEW_TOKENS; /* of no bound */
-    key = build;
-    TN_TRY(name_rows(workload, plan, &build, &rows, &key, error));
-    key.vector_units = routed->vector_units;
-    key.kernels = routed->kernels;
-    key.sharing = routed->sharing;
-    key.schedule = routed->schedule;
-    TN_TRY(find_part(memo->arena, &memo->least, &key, free, &part, &found, error));
+    TN_TRY(name_least(workload, plan, set, routed, &its, error));
+    TN_TRY(find_part(memo->arena, &memo->least, &its.key, its.free, &part, &found, error));
     *least = &((least_part *)part)->least;
     if (found) return TN_OK;
     const routed_build user = routed_as(workload, routed);
@@ -463,7 +482,25 @@ tn_status tn_recall_least_memories(tn_workload *workload, tn_plan *plan, const t
     options.routing_user = &user;
     options.kernels = number_of_kernels(routed);
     TN_TRY(find_table(workload, plan, set, &options, error));
-    TN_TRY(price_least(workload, plan, &build, rows, &options, &((least_part *)part)->least, error));
-    *part = (part_key){true, free, key};
+    TN_TRY(price_least(workload, plan, &its.build, its.rows, &options, &((least_part *)part)->least, error));
+    *part = (part_key){true, its.free, its.key};
+    return TN_OK;
+}
+
+tn_status tn_recall_places(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
+                           const tn_build *routed, bool every, tn_place_list *list, tn_error *error) {
+    tn_price_memo *memo = workload->memo;
+    least_memories its;
+    part_key *part;
+    bool found;
+    TN_TRY(name_least(workload, plan, set, routed, &its, error));
+    const unsigned of = its.free << 1 | every;
+    TN_TRY(find_part(memo->arena, &memo->places, &its.key, of, &part, &found, error));
+    places_part *kept = (places_part *)part;
+    if (!found) {
+        TN_TRY(tn_place_list_make(workload, plan, set, routed, every, &kept->list, error));
+        *part = (part_key){true, of, its.key};
+    }
+    *list = kept->list;
     return TN_OK;
 }

@@ -10,6 +10,7 @@
 #define TN_PRICE_RECALL_H
 
 #include "price/build_set.h"
+#include "price/place_list.h"
 #include "price/price_parts.h"
 
 /* Makes the workload's tables where it has none. */
@@ -36,6 +37,10 @@ tn_status tn_recall_memories(tn_workload *workload, tn_plan *plan, const tn_buil
  * it. Routing is that of `routed`, the build of the set's least counts. */
 tn_status tn_recall_least_memories(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
                                    const tn_build *routed, const tn_place_least **least, tn_error *error);
+
+/* The places of the set, by the rows that parallelism gives its memories (price/place_list.h). */
+tn_status tn_recall_places(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
+                           const tn_build *routed, bool every, tn_place_list *list, tn_error *error);
 
 /* tn_workload_lanes_lut. */
 tn_status tn_recall_lanes_lut(tn_workload *workload, const tn_build *build, uint64_t *lut, tn_error *error);

@@ -99,7 +99,6 @@ tn_status tn_build_search_begin(const tn_space *space, tn_evaluator *evaluator, 
 }
 
 void tn_build_search_free(tn_build_search *search) {
-    tn_place_list_free(&search->places);
     tn_free(search->node);
     *search = (tn_build_search){0};
 }
@@ -276,19 +275,18 @@ static tn_build_node placed_node(const run *state, const tn_build_node *node, ui
 
 /* Where places alone are left: those of the least capacity first, of which one that is refused for what memories do to no
  * objective but their bytes refuses all behind it. */
-static tn_status open_places(const run *state, const tn_build_node *node) {
+static tn_status open_places(const run *state, const tn_build_node *node, const tn_place_list *places) {
     const tn_build_search *search = state->search;
     tn_evaluation work;
     uint32_t cause;
     bool has;
     TN_TRY(
         tn_evaluate_set_work(search->evaluator, &node->set, node->inner, &work, &cause, &has, state->error));
-    for (size_t i = 0; i < search->places.count && cause == TN_CAUSE_NONE; i++) {
-        tn_build_node placed = placed_node(state, node, search->places.entry[i].number);
+    for (size_t i = 0; i < places->count && cause == TN_CAUSE_NONE; i++) {
+        tn_build_node placed = placed_node(state, node, places->entry[i].number);
         tn_evaluation evaluation;
         uint32_t lacks;
-        tn_evaluate_place(search->evaluator, placed.inner, &work, &search->places.entry[i], &evaluation,
-                          &lacks);
+        tn_evaluate_place(search->evaluator, placed.inner, &work, places, i, &evaluation, &lacks);
         if (lacks != TN_CAUSE_NONE) continue;
         tn_space_point(search->space, &evaluation, id_of(state, placed.inner), &placed.bound);
         if (!is_refused(state, &placed.bound)) {
@@ -301,33 +299,34 @@ static tn_status open_places(const run *state, const tn_build_node *node) {
     return TN_OK;
 }
 
-/* Every way to go on from a set that nothing refuses. has_work: its work has a bound with lanes open, so that places are looked
- * through together; what runs side by side has none, and is priced design by design. */
-static tn_status open_rest(const run *state, const tn_build_node *node, bool has_work) {
+/* Every way to go on from a set that nothing refuses. places: as its work has a bound with lanes open, its places are looked through
+ * together; NULL: what runs side by side has none, and is priced design by design. */
+static tn_status open_rest(const run *state, const tn_build_node *node, const tn_place_list *places) {
     const uint32_t axis = next_axis(state->search, &node->set);
     const bool over = axis == state->search->axes;
     bool has, chance;
-    if (has_work && (over || tn_build_key_level(state->search->axis[axis].key) == TN_LEVEL_PLACE))
-        return open_places(state, node);
+    if (places && (over || tn_build_key_level(state->search->axis[axis].key) == TN_LEVEL_PLACE))
+        return open_places(state, node, places);
     if (over) return price_design(state, node, false);
     for (size_t v = 0; v < state->search->axis[axis].count; v++) {
         tn_build_node fixed = fixed_node(state, node, axis, v);
         TN_TRY(has_chance(state, &fixed, TN_BY_WORK, false, &has, &chance));
-        if (chance) TN_TRY(open_rest(state, &fixed, has_work));
+        if (chance) TN_TRY(open_rest(state, &fixed, places));
     }
     return TN_OK;
 }
 
 static tn_status open_node(const run *state, tn_build_node *node) {
-    tn_build_search *search = state->search;
+    const tn_build_search *search = state->search;
     bool has = true, chance = !is_refused(state, &node->bound);
+    tn_place_list places;
     for (int closeness = TN_BY_PRODUCTS; closeness <= TN_BY_WORK && chance && has; closeness++)
         TN_TRY(has_chance(state, node, (tn_closeness)closeness, false, &has, &chance));
     if (!chance) return TN_OK;
     if (has)
-        TN_TRY(tn_price_set_places(search->evaluator->workload, &node->set, search->asks_keys,
-                                   &search->places, state->error));
-    return open_rest(state, node, has);
+        TN_TRY(tn_price_set_places(search->evaluator->workload, &node->set, search->asks_keys, &places,
+                                   state->error));
+    return open_rest(state, node, has ? &places : NULL);
 }
 
 /* What is known of a set that has come about. */

@@ -29,8 +29,7 @@ typedef struct tn_build_search {
     uint32_t order[TN_BUILD_AXES_MOST];     /* in which they are fixed */
     tn_build_node *node;                    /* sets that nothing refuses */
     size_t nodes, capacity;
-    tn_place_list places; /* of the set at hand */
-    bool only_bytes;      /* of the objectives memories bear on on_chip_bytes alone */
+    bool only_bytes; /* of the objectives memories bear on on_chip_bytes alone */
     uint32_t deciders
         [TN_BUILD_AXES_MOST]; /* of each axis: those whose values say whether anything reads its key */
     bool

@@ -442,15 +442,16 @@ tn_status tn_evaluate_set_work(tn_evaluator *evaluator, const tn_build_set *set,
 }
 
 void tn_evaluate_place(const tn_evaluator *evaluator, uint64_t inner, const tn_evaluation *work,
-                       const tn_place_entry *place, tn_evaluation *evaluation, uint32_t *cause) {
+                       const tn_place_list *places, size_t place, tn_evaluation *evaluation,
+                       uint32_t *cause) {
+    const tn_place_entry *entry = &places->entry[place];
     const tn_space *space = evaluator->space;
     tn_resources *used = &evaluation->price.used;
     *evaluation = *work;
-    used->bram18 += place->bram18;
-    used->uram += place->uram;
-    used->lut += place->lut;
-    used->ff += place->ff;
-    evaluation->price.on_chip_bytes += place->capacity_bits / 8;
+    used->bram18 += entry->bram18;
+    used->uram += entry->uram;
+    used->lut += entry->lut + places->lanes_lut;
+    evaluation->price.on_chip_bytes += entry->capacity_bits / 8;
     *cause = (uint32_t)tn_worst_resource(used, &space->budget);
     if (*cause == TN_CAUSE_NONE) *cause = (uint32_t)lacking_capacity(evaluator, evaluation);
     if (*cause == TN_CAUSE_NONE)

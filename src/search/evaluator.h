@@ -8,6 +8,7 @@
 #include "design/design.h"
 #include "design/explain.h"
 #include "price/bound.h"
+#include "price/place_list.h"
 #include "space/quantity.h"
 #include "space/space.h"
 
@@ -83,11 +84,11 @@ tn_status tn_evaluate_close_bound(tn_evaluator *evaluator, uint64_t outer, uint6
 tn_status tn_evaluate_set(tn_evaluator *evaluator, const tn_build_set *set, uint64_t inner,
                           tn_closeness closeness, uint64_t enough_cycles, tn_evaluation *evaluation,
                           uint32_t *cause, bool *has, tn_error *error);
-/* The closest of these without memories; and the same with those of a place (tn_price_set_places), whose combination is `inner`. */
+/* The closest of these without memories; and the same with those of a place of the list, whose combination is `inner`. */
 tn_status tn_evaluate_set_work(tn_evaluator *evaluator, const tn_build_set *set, uint64_t inner,
                                tn_evaluation *evaluation, uint32_t *cause, bool *has, tn_error *error);
 void tn_evaluate_place(const tn_evaluator *evaluator, uint64_t inner, const tn_evaluation *work,
-                       const tn_place_entry *place, tn_evaluation *evaluation, uint32_t *cause);
+                       const tn_place_list *places, size_t place, tn_evaluation *evaluation, uint32_t *cause);
 /* What refuses every design that takes so much or more, and so many cycles a step, whatever else it costs: a cap or a constraint;
  * TN_CAUSE_NONE: nothing. */
 uint32_t tn_evaluator_refuses(const tn_evaluator *evaluator, const tn_resources *least, uint64_t cycles);
