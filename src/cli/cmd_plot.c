@@ -89,16 +89,10 @@ static tn_status add_values(const tn_design_column *column, tn_scatter_axis *axi
 /* What the device has of it by the caps, where designs come near. */
 static void add_budget(const plotting *plot, const tn_design_column *column, tn_scatter_axis *axis) {
     const tn_space *space = plot->result->space;
-    const tn_resources *has = &space->budget;
-    double most = 0, budget = 0;
+    double most = 0;
     if (space->devices > 1 || axis->ends || column->kind != TN_DESIGN_QUANTITY) return;
-    for (int i = 0; i < TN_RESOURCES; i++)
-        if (strcmp(column->name, tn_resource_names[i]) == 0)
-            budget = (double)tn_resource_amount(has, (tn_resource)i);
-    if (strcmp(column->name, "on_chip_bytes") == 0)
-        budget = ((double)has->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
-                  (double)has->uram * TN_MEMORY_CAPACITY_URAM_BITS) /
-                 8;
+    const tn_evaluation full = tn_evaluation_most(&space->budget);
+    const double budget = tn_quantities[column->place].get(&full);
     for (size_t i = 0; i < plot->count; i++) most = fmax(most, place_of(plot, column, plot->design[i]));
     if (budget <= 0 || budget > 2 * most) return;
     axis->ends = 1;

@@ -715,6 +715,12 @@ const char *tn_device_name(const tn_device *device) {
     return device->full_name;
 }
 
+double tn_resources_block_bytes(const tn_resources *resources) {
+    return ((double)resources->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
+            (double)resources->uram * TN_MEMORY_CAPACITY_URAM_BITS) /
+           8;
+}
+
 tn_resources tn_device_resources(const tn_device *device) {
     const tn_device_resources_data *has = &device->resources;
     return (tn_resources){has->lut, has->ff, has->dsp, has->bram18, has->uram};

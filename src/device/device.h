@@ -25,6 +25,9 @@ typedef struct tn_resources {
     uint64_t lut, ff, dsp, bram18, uram;
 } tn_resources;
 
+/* Bytes that so many BRAM and URAM blocks hold. */
+double tn_resources_block_bytes(const tn_resources *resources);
+
 typedef enum tn_device_kind { TN_DEVICE_FPGA, TN_DEVICE_ROOFLINE } tn_device_kind;
 
 typedef struct tn_device tn_device;

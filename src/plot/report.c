@@ -233,12 +233,6 @@ static tn_status put_words(tn_json *json, const tn_design_columns *columns, tn_e
     return status == TN_OK ? TN_OK : tn_fail(error, status, "no memory for titles");
 }
 
-static double block_bytes(const tn_resources *has) {
-    return ((double)has->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
-            (double)has->uram * TN_MEMORY_CAPACITY_URAM_BITS) /
-           8;
-}
-
 /* What each device has, what the caps leave of it, and what the space demands: a limit is a quantity, a value, and whose it is. */
 static void put_limits(tn_json *json, const tn_space *space) {
     tn_json_key(json, "devices");
@@ -254,7 +248,7 @@ static void put_limits(tn_json *json, const tn_space *space) {
             tn_json_object(json);
             for (int i = 0; i < TN_RESOURCES; i++)
                 tn_json_put_count(json, tn_resource_names[i], tn_resource_amount(of, (tn_resource)i));
-            tn_json_put_real(json, "on_chip_bytes", block_bytes(of));
+            tn_json_put_real(json, "on_chip_bytes", tn_resources_block_bytes(of));
             tn_json_end(json);
         }
         tn_json_end(json);

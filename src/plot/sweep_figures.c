@@ -228,10 +228,8 @@ static void define_budgets(const front_figure *plot) {
     for (size_t d = 0; d < space->devices; d++) {
         const tn_space *variant = tn_space_variant(space, 0, d);
         const tn_resources has = variant->budget;
-        double bits = (double)has.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
-                      (double)has.uram * TN_MEMORY_CAPACITY_URAM_BITS;
         tn_snprintf(name, sizeof name, "budget_MiB_%zu", d + 1);
-        tn_define_real(plot->definition, name, bits / (8 * bytes_per_MiB));
+        tn_define_real(plot->definition, name, tn_resources_block_bytes(&has) / bytes_per_MiB);
         tn_snprintf(name, sizeof name, "budget_dsp_%zu", d + 1);
         tn_define_real(plot->definition, name, (double)has.dsp);
         if (space->devices > 1)

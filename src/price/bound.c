@@ -193,6 +193,15 @@ static double resting_watts(const tn_workload *workload, const tn_activity *acti
     return all / seconds * (1 - ROUNDING);
 }
 
+/* Whether all builds of the set take those cycles: they were laid one operation after the other, and no key is free that they follow
+ * from. */
+static bool is_exact(const tn_workload *workload, const tn_plan *plan, const tn_build_set *set,
+                     const asked *of, uint64_t cycles) {
+    const unsigned bears = TN_BEARS_PRODUCTS | TN_BEARS_VECTORS | TN_BEARS_LAYOUTS;
+    return of->closeness == TN_BY_WORK && cycles < of->enough_cycles &&
+           tn_work_splits(workload, plan, &set->build) && (set->free & tn_build_set_axes(set, bears)) == 0;
+}
+
 /* Of builds that run the same step, on the same map, side by side alike. */
 static tn_status bound_alike(tn_workload *workload, const tn_build_set *set, tn_laying of_vectors,
                              const asked *of, tn_price *price, bool *has, tn_error *error) {
@@ -213,7 +222,9 @@ static tn_status bound_alike(tn_workload *workload, const tn_build_set *set, tn_
         TN_TRY(bound_memories(workload, plan, &memories_set, &kernels, &memories, error));
     tn_activity activity;
     tn_price_sum(workload, plan, &least, &work, &memories, price, &activity);
-    price->watts = resting_watts(workload, &activity, price->seconds_per_step);
+    price->watts = is_exact(workload, plan, set, of, work.cycles_per_step)
+                       ? price->watts * (1 - ROUNDING)
+                       : resting_watts(workload, &activity, price->seconds_per_step);
     return TN_OK;
 }
 

@@ -22,6 +22,7 @@
  *   Energy: static power grows with seconds. An operation's longer work adds its kernel's busy energy and takes away the idle
  *   one of as many cycles, which is less.
  *   Watts: those of a step in which nothing is done, kernels, memories and clock tree idle as long as it lasts; none with a deadline.
+ *   Where the cycles are known (TN_BY_WORK, one operation after the other), the energy that bounds it over that time.
  *
  * Of a set of builds: a price is a sum (tn_price_sum) that grows with each part of work and memories, so it is no less than that of the
  * least of each part, which no one build of the set need have. Memories are those of the places that fit into what is there

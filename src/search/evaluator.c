@@ -219,7 +219,8 @@ static tn_cause broken_constraint(const tn_evaluator *evaluator, const builds *o
     const tn_space *space = evaluator->space;
     uint32_t digit[TN_AXES_MOST];
     bool open[TN_AXES_MOST];
-    tn_candidate design = {.known = known, .evaluation = evaluation};
+    const tn_evaluation most = tn_evaluation_most(&space->budget);
+    tn_candidate design = {.known = known, .evaluation = evaluation, .most = &most};
     for (size_t i = 0; i < space->constraints; i++) {
         const tn_constraint *constraint = &space->constraint[i];
         if (constraint->expression && !design.digit) tell_choices(evaluator, of, digit, open, &design);
@@ -294,17 +295,12 @@ uint32_t tn_evaluator_narrowing(const tn_evaluator *evaluator) {
     return TN_CAUSE_NONE;
 }
 
-static bool holds_blocks(const tn_resources *within, const tn_evaluation *evaluation) {
-    const double has = (double)within->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
-                       (double)within->uram * TN_MEMORY_CAPACITY_URAM_BITS;
-    return 8 * (double)evaluation->price.on_chip_bytes <= has;
-}
-
 /* Blocks of one style alone fit where those of the other are asked for, too: together they hold no more than there is. */
 static tn_cause lacking_capacity(const tn_evaluator *evaluator, const tn_evaluation *evaluation) {
-    if (holds_blocks(&evaluator->space->within, evaluation)) return TN_CAUSE_NONE;
-    return holds_blocks(&evaluator->space->budget, evaluation) ? tn_evaluator_narrowing(evaluator)
-                                                               : TN_CAUSE_RESOURCE + TN_BRAM18;
+    const double bytes = (double)evaluation->price.on_chip_bytes;
+    if (bytes <= tn_resources_block_bytes(&evaluator->space->within)) return TN_CAUSE_NONE;
+    return bytes <= tn_resources_block_bytes(&evaluator->space->budget) ? tn_evaluator_narrowing(evaluator)
+                                                                        : TN_CAUSE_RESOURCE + TN_BRAM18;
 }
 
 /* What the step that stands says of its designs, whatever their builds; */
@@ -347,6 +343,15 @@ static tn_status lower_peaks(tn_evaluator *evaluator, const tn_build_set *set, t
     return TN_OK;
 }
 
+/* Whether all builds of the set have the same kernels, and run the same step. */
+static bool has_kernels(const tn_build_set *set) {
+    for (uint32_t i = 0; i < set->axes; i++) {
+        const tn_build_level level = tn_build_key_level(set->axis[i].key);
+        if (set->free >> i & 1 && level != TN_LEVEL_BANK && level != TN_LEVEL_PLACE) return false;
+    }
+    return true;
+}
+
 /* The design whose choices are set, or a set. */
 static tn_status judge(tn_evaluator *evaluator, const pricing *asked, tn_evaluation *evaluation,
                        tn_cause *cause, bool *exact, tn_error *error) {
@@ -365,7 +370,10 @@ static tn_status judge(tn_evaluator *evaluator, const pricing *asked, tn_evaluat
     if (*cause == TN_CAUSE_NONE && !*exact) *cause = lacking_capacity(evaluator, evaluation);
     if (*cause == TN_CAUSE_NONE && is_unmeasured(evaluator->space, evaluation)) *cause = TN_CAUSE_UNMEASURED;
     const builds of = {evaluator->inner, of_set ? asked->set->free : 0};
-    const tn_known known = of_set ? TN_KNOWN_STEP : *exact ? TN_KNOWN_WHOLE : TN_KNOWN_BOUND;
+    const tn_known of_builds = of_set && has_kernels(asked->set) ? TN_KNOWN_KERNELS : TN_KNOWN_STEP,
+                   known = of_set   ? of_builds
+                           : *exact ? TN_KNOWN_WHOLE
+                                    : TN_KNOWN_BOUND;
     if (*cause == TN_CAUSE_NONE) *cause = broken_constraint(evaluator, &of, known, evaluation);
     return TN_OK;
 }
@@ -455,7 +463,7 @@ void tn_evaluate_place(const tn_evaluator *evaluator, uint64_t inner, const tn_e
     *cause = (uint32_t)tn_worst_resource(used, &space->budget);
     if (*cause == TN_CAUSE_NONE) *cause = (uint32_t)lacking_capacity(evaluator, evaluation);
     if (*cause == TN_CAUSE_NONE)
-        *cause = (uint32_t)broken_constraint(evaluator, &(builds){inner, 0}, TN_KNOWN_STEP, evaluation);
+        *cause = (uint32_t)broken_constraint(evaluator, &(builds){inner, 0}, TN_KNOWN_KERNELS, evaluation);
 }
 
 /* What steps of so many cycles take. */

@@ -9,10 +9,7 @@
 
 static tn_status add_bounds(const tn_reach *reaching, uint32_t index, tn_sums *bounds, tn_error *error) {
     const tn_build_task *job = &reaching->state->task[index];
-    const tn_resources *budget = &reaching->space->budget;
-    const double bytes = ((double)budget->bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
-                          (double)budget->uram * TN_MEMORY_CAPACITY_URAM_BITS) /
-                         8;
+    const double bytes = tn_resources_block_bytes(&reaching->space->budget);
     for (size_t k = 0; k < job->front.count; k++) {
         const tn_evaluation bound = tn_decomposing_bound(reaching->state, job, k);
         tn_point point;

@@ -151,10 +151,7 @@ tn_resources tn_constraints_within(const tn_constraint *constraint, size_t const
 bool tn_constraint_holds(const tn_constraint *constraint, const tn_choices *choices,
                          const tn_candidate *design) {
     if (constraint->expression) return tn_expression_holds(constraint->expression, choices, design);
-    const tn_quantity *quantity = constraint->quantity;
-    const tn_span span = tn_quantity_span(quantity, design->known,
-                                          design->value ? design->value[quantity - tn_quantities]
-                                                        : quantity->get(design->evaluation));
+    const tn_span span = tn_candidate_span(design, constraint->quantity);
     return span.most >= constraint->least && span.least <= constraint->most;
 }
 

@@ -108,9 +108,13 @@ tn_status tn_design_column_find(const tn_design_columns *columns, const char *na
     return status;
 }
 
-static double quantity(const tn_design_column *column, const tn_candidate *design) {
-    if (design->value) return design->value[column->place];
-    return tn_quantities[column->place].get(design->evaluation);
+static double quantity(const tn_candidate *design, const tn_quantity *which) {
+    return design->value ? design->value[which - tn_quantities] : which->get(design->evaluation);
+}
+
+tn_span tn_candidate_span(const tn_candidate *design, const tn_quantity *which) {
+    return tn_quantity_span(which, design->known, quantity(design, which),
+                            design->most ? which->get(design->most) : INFINITY);
 }
 
 size_t tn_candidate_digit(const tn_choices *choices, const tn_candidate *design, size_t choice) {
@@ -120,7 +124,7 @@ size_t tn_candidate_digit(const tn_choices *choices, const tn_candidate *design,
 double tn_candidate_number(const tn_choices *choices, const tn_design_column *column,
                            const tn_candidate *design) {
     if (column->kind == TN_DESIGN_ID) return (double)design->id;
-    if (column->kind == TN_DESIGN_QUANTITY) return quantity(column, design);
+    if (column->kind == TN_DESIGN_QUANTITY) return quantity(design, &tn_quantities[column->place]);
     return tn_choice_number(column->choice, tn_candidate_digit(choices, design, column->place));
 }
 
@@ -136,7 +140,7 @@ void tn_candidate_text(const tn_choices *choices, const tn_design_column *column
         tn_axis_value(column->choice, tn_candidate_digit(choices, design, column->place), out);
         return;
     case TN_DESIGN_QUANTITY:
-        value = quantity(column, design);
+        value = quantity(design, &tn_quantities[column->place]);
         if (tn_quantity_is_obstacle(&tn_quantities[column->place]) && !isnan(value)) {
             char key[TN_OBSTACLE_TEXT];
             tn_buffer_text(out, tn_obstacle_key((uint32_t)value, key));

@@ -46,7 +46,11 @@ typedef struct tn_candidate {
     const uint32_t *digit; /* places of its values, by choice; NULL: those that belong to the id */
     const double *value;
     const tn_evaluation *evaluation; /* where `value` is NULL */
+    const tn_evaluation *most;       /* what none exceeds; NULL: any may be anything */
 } tn_candidate;
+
+/* The values that the quantity may have. */
+tn_span tn_candidate_span(const tn_candidate *design, const tn_quantity *quantity);
 
 /* Place of the value that the design has in choice `choice`. */
 size_t tn_candidate_digit(const tn_choices *choices, const tn_candidate *design, size_t choice);

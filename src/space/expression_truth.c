@@ -40,8 +40,7 @@ static tn_span span_of(const tn_expression_operand *value, const tn_choices *cho
     if (value->kind == TN_OPERAND_NUMBER) return (tn_span){value->number, value->number};
     if (column->kind == TN_DESIGN_ID) return span_of_id(choices, design);
     if (column->kind == TN_DESIGN_CHOICE) return span_of_choice(column, choices, design);
-    return tn_quantity_span(&tn_quantities[column->place], design->known,
-                            tn_candidate_number(choices, column, design));
+    return tn_candidate_span(design, &tn_quantities[column->place]);
 }
 
 /* FALSE < UNKNOWN < TRUE, whereby `and` is the least, `or` the greatest, and `not` turns the sign. */

@@ -135,12 +135,49 @@ bool tn_quantity_is_obstacle(const tn_quantity *quantity) {
 
 const tn_span tn_any_number = {-INFINITY, INFINITY};
 
-tn_span tn_quantity_span(const tn_quantity *quantity, tn_known known, double value) {
-    const tn_bounded bounded = quantity->bounded;
-    if (known == TN_KNOWN_WHOLE || (known == TN_KNOWN_BOUND && bounded <= TN_BOUNDED_EXACTLY) ||
-        (known == TN_KNOWN_STEP && bounded == TN_BOUNDED_BY_STEP))
-        return (tn_span){value, value};
-    return bounded == TN_BOUNDED_BY_STEP || isnan(value) ? tn_any_number : (tn_span){value, INFINITY};
+static bool is_known(const tn_quantity *quantity, tn_known known) {
+    switch (known) {
+    case TN_KNOWN_WHOLE:
+        return true;
+    case TN_KNOWN_BOUND:
+        return quantity->bounded != TN_BOUNDED_BELOW;
+    case TN_KNOWN_KERNELS:
+        return quantity->bounded == TN_BOUNDED_BY_STEP ||
+               (quantity->bounded == TN_BOUNDED_EXACTLY && !quantity->of_memories);
+    default:
+        return known == TN_KNOWN_STEP && quantity->bounded == TN_BOUNDED_BY_STEP;
+    }
+}
+
+tn_span tn_quantity_span(const tn_quantity *quantity, tn_known known, double value, double most) {
+    if (is_known(quantity, known)) return (tn_span){value, value};
+    if (quantity->bounded == TN_BOUNDED_BY_STEP || isnan(value)) return tn_any_number;
+    return (tn_span){value, isnan(most) ? INFINITY : most};
+}
+
+tn_evaluation tn_evaluation_most(const tn_resources *budget) {
+    return (tn_evaluation){
+        .price = {.cycles_per_step = UINT64_MAX,
+                  .seconds_per_step = INFINITY,
+                  .joules_per_step = INFINITY,
+                  .watts = INFINITY,
+                  .static_joules_per_step = INFINITY,
+                  .used = *budget,
+                  .on_chip_bytes = (uint64_t)fmin(tn_resources_block_bytes(budget), 0x1p63),
+                  .off_chip_bytes = UINT64_MAX,
+                  .off_chip_bytes_per_step = UINT64_MAX},
+        .parameters = UINT64_MAX,
+        .degrees_of_freedom = UINT64_MAX,
+        .macs_per_step = UINT64_MAX,
+        .peak_elements = UINT64_MAX,
+        .steps_per_epoch = 1,
+        .error = INFINITY,
+        .accuracy = INFINITY,
+        .perplexity = INFINITY,
+        .accuracy_deviation = INFINITY,
+        .accuracy_interpolated = INFINITY,
+        .obstacle = UINT32_MAX,
+    };
 }
 
 tn_status tn_quantity_find(const char *name, tn_position position, const tn_quantity **quantity,

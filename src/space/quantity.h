@@ -30,8 +30,9 @@ typedef struct tn_evaluation {
 /* What is said of a quantity before a design is priced. */
 typedef enum tn_bounded {
     TN_BOUNDED_BY_STEP, /* its value, by the step: all builds of it have the same */
-    TN_BOUNDED_EXACTLY, /* its value, by tn_price_bound: layouts do not matter to it; of a set of builds the least of theirs */
-    TN_BOUNDED_BELOW /* no more than its value, by tn_price_bound */
+    TN_BOUNDED_EXACTLY, /* its value, by tn_price_bound: layouts do not matter to it; of a set of builds the least of theirs, which all
+                           have whose kernels are the same, but for one of memories */
+    TN_BOUNDED_BELOW    /* no more than its value, by tn_price_bound */
 } tn_bounded;
 
 typedef struct tn_quantity {
@@ -50,10 +51,11 @@ bool tn_quantity_is_obstacle(const tn_quantity *quantity);
 
 /* What is known of the quantities of a design, or of all designs of a set. */
 typedef enum tn_known {
-    TN_KNOWN_WHOLE, /* all of them */
-    TN_KNOWN_BOUND, /* what bounds its price */
-    TN_KNOWN_STEP,  /* what the step decides, and what bounds the prices of all */
-    TN_KNOWN_LEAST  /* what bounds the prices of all */
+    TN_KNOWN_WHOLE,   /* all of them */
+    TN_KNOWN_BOUND,   /* what bounds its price */
+    TN_KNOWN_KERNELS, /* what the step and the kernels decide, and what bounds the prices of all */
+    TN_KNOWN_STEP,    /* what the step decides, and what bounds the prices of all */
+    TN_KNOWN_LEAST    /* what bounds the prices of all */
 } tn_known;
 
 /* The values that a number may have. */
@@ -62,8 +64,11 @@ typedef struct tn_span {
 } tn_span;
 extern const tn_span tn_any_number;
 
-/* Those of a quantity of which `value` is what is known; NaN is a value, too. */
-tn_span tn_quantity_span(const tn_quantity *quantity, tn_known known, double value);
+/* Those of a quantity of which `value` is what is known, and that is at most `most`; NaN is a value, too. */
+tn_span tn_quantity_span(const tn_quantity *quantity, tn_known known, double value, double most);
+
+/* What no design exceeds that takes no more than the budget: its resources, and the bytes of its blocks; all else may be anything. */
+tn_evaluation tn_evaluation_most(const tn_resources *budget);
 
 extern const tn_quantity tn_quantities[];
 extern const size_t tn_quantities_count;

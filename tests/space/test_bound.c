@@ -128,15 +128,19 @@ static void draw_condition(uint64_t *state, char *text, size_t size) {
     }
 }
 
-/* Quantities of every design; accuracy and degrees of freedom follow from its step. */
+static const tn_resources budget = {.lut = 8, .dsp = 8};
+
+/* Quantities of every design within that; accuracy and degrees of freedom follow from its step, DSPs also from its rows. */
 static void draw_designs(uint64_t *state, tn_evaluation *evaluation) {
     for (uint64_t id = 0; id < DESIGNS; id++) {
-        const bool is_new_step = id % 6 == 0;
+        const bool is_new_step = id % 6 == 0, has_new_rows = id % 2 == 0;
         tn_evaluation *own = &evaluation[id];
         *own = (tn_evaluation){
             .price = {.seconds_per_step = (double)tn_splitmix_below(state, 10),
                       .watts = (double)tn_splitmix_below(state, 10),
-                      .used = {.lut = tn_splitmix_below(state, 10), .dsp = tn_splitmix_below(state, 10)}},
+                      .used = {.lut = tn_splitmix_below(state, budget.lut + 1),
+                               .dsp = has_new_rows ? tn_splitmix_below(state, budget.dsp + 1)
+                                                   : own[-1].price.used.dsp}},
             .accuracy = is_new_step ? (double)tn_splitmix_below(state, 10) : own[-1].accuracy,
             .degrees_of_freedom = is_new_step ? tn_splitmix_below(state, 10) : own[-1].degrees_of_freedom};
         if (is_new_step && tn_splitmix_below(state, 4) == 0) own->accuracy = NAN;
@@ -155,7 +159,9 @@ static void lower(tn_evaluation *least, const tn_evaluation *other) {
 
 static bool holds(const tn_choices *choices, const tn_constraint *constraint, uint64_t id,
                   const tn_evaluation *evaluation, tn_known known, const bool *open) {
-    const tn_candidate design = {.known = known, .open = open, .id = id, .evaluation = evaluation};
+    const tn_evaluation most = tn_evaluation_most(&budget);
+    const tn_candidate design = {
+        .known = known, .open = open, .id = id, .evaluation = evaluation, .most = &most};
     return tn_constraint_holds(constraint, choices, &design);
 }
 
@@ -190,13 +196,14 @@ static void sets(void **unused) {
         if (decode_of(&choices, text, &arena, &constraint, NULL) == TN_OK)
             for (tn_known known = TN_KNOWN_BOUND; known <= TN_KNOWN_LEAST; known++) {
                 const bool of_step = known == TN_KNOWN_STEP, all = known == TN_KNOWN_LEAST,
+                           of_set = of_step || known == TN_KNOWN_KERNELS,
                            open[AXES] = {all, all, all || (of_step && tn_splitmix_below(&state, 2)),
-                                         all || (of_step && tn_splitmix_below(&state, 2))};
+                                         all || (of_set && tn_splitmix_below(&state, 2))};
                 uint64_t id = tn_splitmix_below(&state, DESIGNS);
                 for (size_t k = 0; k < AXES; k++)
                     if (open[k]) id -= tn_choices_digit(&choices, id, k) * choices.stride[k];
                 const bool some = some_holds(&choices, &constraint, evaluation, id, open, &least);
-                if (known != TN_KNOWN_BOUND) least.price.used.dsp /= 2;
+                if (known >= TN_KNOWN_STEP) least.price.used.dsp /= 2;
                 least.price.used.lut /= 2;
                 least.price.watts /= 2;
                 const bool may = holds(&choices, &constraint, id, &least, known, open);
