@@ -143,10 +143,11 @@ static void improve(tn_layout_state *state, tn_layout_state *best, uint64_t boun
     }
 }
 
-void tn_layout_search_descend(tn_layout_state *state, tn_layout_state *best, uint64_t bound) {
-    uint64_t least = UINT64_MAX;
+void tn_layout_search_descend(tn_layout_state *state, tn_layout_state *best) {
+    uint64_t least = UINT64_MAX, bound = 0;
     for (int start = 0; start < STARTS && least > bound; start++) {
         begin(state);
+        bound = cost_of_all(state); /* with nothing in the way but what others want, too */
         const uint64_t cost = settle(state, start);
         if (cost >= least) continue;
         least = cost;

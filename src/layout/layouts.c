@@ -83,7 +83,7 @@ tn_status tn_layouts_find(const tn_layout_problem *problem, tn_banking banking, 
     TN_TRY(tn_layout_state_copy(&state, &best, error));
     *layouts = (tn_layouts){
         .tensors = state.tensors, .products = state.products, .bound_cycles = tn_layout_search_open(&state)};
-    tn_layout_search_descend(&state, &best, state.issue_weight * layouts->bound_cycles);
+    tn_layout_search_descend(&state, &best);
     TN_TRY(tell(&state, arena, layouts, error));
     if (banking == TN_BANKING_AUTO && layouts->cycles > layouts->bound_cycles)
         TN_TRY(add_banks(&state, arena, layouts, error));
