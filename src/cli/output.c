@@ -395,10 +395,11 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
     char designs[TN_BIG_TEXT], evaluated[32], feasible[32], front[32], rate[32], part[64] = "";
     if (summary->shards > 1)
         tn_snprintf(part, sizeof part, "part %" PRIu64 " of %" PRIu64 ", ", summary->shard, summary->shards);
+    const bool bounds = strcmp(summary->method, tn_method_names[TN_DECOMPOSE]) == 0;
     const char *how = summary->completion != TN_EXHAUSTED ? tn_completion_names[summary->completion]
                       : summary->shards > 1               ? "every design of the part seen"
-                      : summary->exact                    ? "every design seen"
-                                                          : "every design bounded";
+                      : bounds                            ? "every design bounded"
+                                                          : "every design seen";
     tn_say("space %s: %s designs, %s evaluated, %s feasible, front of %s (%s%s)\n", summary->space,
            tn_big_words(summary->size, designs), tn_count_text(summary->evaluated, evaluated),
            tn_count_text(summary->feasible, feasible), tn_count_text(summary->front, front), part, how);
