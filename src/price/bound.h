@@ -43,6 +43,8 @@
 #include "price/workload.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 TN_PUBLIC_BEGIN
 
@@ -69,9 +71,29 @@ tn_status tn_price_close_bound(tn_workload *workload, const tn_build *build, tn_
 tn_status tn_price_set_bound(tn_workload *workload, const tn_build_set *set, tn_closeness closeness,
                              uint64_t enough_cycles, tn_price *price, bool *has, tn_error *error);
 
-/* The closest of these without memories: what places add is listed apart (price/place_list.h). */
+/* The closest of these without memories, */
 tn_status tn_price_set_work(tn_workload *workload, const tn_build_set *set, tn_price *price, bool *has,
                             tn_error *error);
+
+/* and what memories add at least at one of the places of a set. */
+typedef struct tn_place_entry {
+    uint64_t
+        number; /* of the values of its free keys of places, in the order of the axes, the last changing fastest */
+    uint64_t bram18, uram, capacity_bits;
+    uint64_t lut; /* of LUTRAM and routing, but for what lanes add */
+} tn_place_entry;
+
+/* What it points to lives as long as the workload. */
+typedef struct tn_place_list {
+    size_t count;
+    const tn_place_entry *entry; /* [count]: by capacity, those of equal ones by number */
+    uint64_t lanes_lut;          /* what the lanes of the set's least build add to the LUTs of each */
+} tn_place_list;
+
+/* All places of a set that has a bound and in which no keys but those of lanes and places are free. every: also those that cost the
+ * same as one of a lower number, as keys that a search for places does not read have other values. */
+tn_status tn_price_set_places(tn_workload *workload, const tn_build_set *set, bool every, tn_place_list *list,
+                              tn_error *error);
 
 /* Cycles that every build of the set takes at least, without a plan of it: products alone, of each arithmetic one behind the other
  * on all matmul kernels that a build may have for it, of which each begins as many multiply-adds in a cycle as its edges multiply to. */

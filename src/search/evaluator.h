@@ -8,7 +8,6 @@
 #include "design/design.h"
 #include "design/explain.h"
 #include "price/bound.h"
-#include "price/place_list.h"
 #include "space/quantity.h"
 #include "space/space.h"
 

@@ -197,7 +197,9 @@ static void steps_are_refused_by_what_no_build_changes(void **state) {
     assert_int_equal(refused_steps("weights.square.rank > 4 or sequence = 16"), DESIGNS / 8);
     assert_int_equal(refused_steps("build.rows > 4"), DESIGNS / 2);
     assert_int_equal(refused_steps("build.rows >= 4"), 0);
-    assert_int_equal(refused_steps("degrees_of_freedom >= 1 and dsp >= 1e9"), 0);
+    assert_int_equal(refused_steps("degrees_of_freedom >= 1 and dsp >= 2"), 0);
+    assert_int_equal(refused_steps("degrees_of_freedom >= 1 and dsp >= 1e9"), DESIGNS / 2);
+    assert_int_equal(refused_steps("weights.square.rank > 4 or on_chip_bytes >= 1e9"), DESIGNS / 4);
     assert_int_equal(refused_steps("weights.square.rank > 4 or seconds_per_step >= 1e9"), 0);
     assert_int_equal(refused_steps("cycles_per_step <= 2e4"), DESIGNS / 2);
     assert_int_equal(refused_steps("seconds_per_epoch <= 1 or joules_per_step <= 1e-3"), DESIGNS / 2);
