@@ -205,6 +205,51 @@ static void steps_are_refused_by_what_no_build_changes(void **state) {
     assert_int_equal(refused_steps("seconds_per_epoch <= 1 or joules_per_step <= 1e-3"), DESIGNS / 2);
 }
 
+/* The cause of builds of the step that stands, all or those with one of the two numbers of rows. */
+static uint32_t cause_of_set(tn_evaluator *evaluator, const tn_build_set *set, uint64_t inner) {
+    tn_evaluation evaluation;
+    uint32_t cause;
+    bool has;
+    assert_int_equal(tn_evaluate_set(evaluator, set, inner, TN_BY_PARALLELISM, UINT64_MAX, &evaluation,
+                                     &cause, &has, NULL),
+                     TN_OK);
+    assert_true(has);
+    return cause;
+}
+
+/* Of two kernels one has fewer DSPs than are asked for: its builds are refused, not all of both. */
+static void sets_are_refused_by_what_their_kernels_take(void **state) {
+    (void)state;
+    tn_evaluator *evaluator;
+    tn_evaluation evaluation[2];
+    uint32_t cause;
+    tn_arena own = {0};
+    tn_space asked;
+    const char *set;
+    assert_int_equal(tn_evaluator_new(&space, &evaluator, NULL), TN_OK);
+    for (uint64_t inner = 0; inner < 2; inner++)
+        assert_int_equal(tn_evaluate(evaluator, 0, inner, &evaluation[inner], &cause, NULL), TN_OK);
+    tn_evaluator_free(evaluator);
+    assert_true(evaluation[0].price.used.dsp < evaluation[1].price.used.dsp);
+    assert_int_equal(tn_arena_format(&own, &set, NULL, "constraints=['dsp >= %llu']",
+                                     (unsigned long long)evaluation[1].price.used.dsp),
+                     TN_OK);
+    assert_int_equal(
+        tn_space_load(test_source("tests/space/data/mini.yaml"), &set, 1, NULL, &own, &asked, NULL), TN_OK);
+    assert_int_equal(tn_evaluator_new(&asked, &evaluator, NULL), TN_OK);
+    for (uint64_t outer = 0; outer < DESIGNS / 2; outer++) {
+        tn_build_axis axis[SETS];
+        assert_int_equal(tn_evaluate(evaluator, outer, 0, &evaluation[0], &cause, NULL), TN_OK);
+        const tn_build_set every = every_build(&asked, axis, evaluator),
+                           few = tn_build_set_fixed(&every, 0, 0), more = tn_build_set_fixed(&every, 0, 1);
+        assert_int_equal(cause_of_set(evaluator, &every, 0), TN_CAUSE_NONE);
+        assert_int_equal(cause_of_set(evaluator, &few, 0), TN_CAUSE_CONSTRAINT);
+        assert_int_equal(cause_of_set(evaluator, &more, 1), TN_CAUSE_NONE);
+    }
+    tn_evaluator_free(evaluator);
+    tn_arena_free(&own);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(designs_cost_what_their_model_costs),
@@ -212,6 +257,7 @@ int main(void) {
         cmocka_unit_test(points_are_confirmed_to_the_bit),
         cmocka_unit_test(designs_past_the_last_are_refused),
         cmocka_unit_test(steps_are_refused_by_what_no_build_changes),
+        cmocka_unit_test(sets_are_refused_by_what_their_kernels_take),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
