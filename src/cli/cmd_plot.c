@@ -91,10 +91,9 @@ static void add_budget(const plotting *plot, const tn_design_column *column, tn_
     const tn_space *space = plot->result->space;
     double most = 0;
     if (space->devices > 1 || axis->ends || column->kind != TN_DESIGN_QUANTITY) return;
-    const tn_evaluation full = tn_evaluation_most(&space->budget);
-    const double budget = tn_quantities[column->place].get(&full);
+    const double budget = tn_quantities[column->place].get(&space->most);
     for (size_t i = 0; i < plot->count; i++) most = fmax(most, place_of(plot, column, plot->design[i]));
-    if (budget <= 0 || budget > 2 * most) return;
+    if (!(budget > 0 && budget <= 2 * most)) return; /* nor where it is not known: NaN */
     axis->ends = 1;
     axis->end[0] = budget;
     axis->end_name[0] = "budget";

@@ -191,11 +191,14 @@ static tn_status find_routing(const tn_place_table *table, row_sums *sums, const
         sums->routed = routed;
     }
     *lut = routed->lut;
-    for (size_t split = 0; split < table->places.splits; split++)
-        for (size_t i = split * groups;
-             options->splits >> table->places.split[split] & 1 && i < (split + 1) * groups; i++)
-            if (routed->lut[i] == UINT64_MAX && table->has_group[i - split * groups])
+    for (size_t split = 0; split < table->places.splits; split++) {
+        if (!(options->splits >> table->places.split[split] & 1)) continue;
+        for (size_t group = 0; group < groups; group++) {
+            const size_t i = split * groups + group;
+            if (routed->lut[i] == UINT64_MAX && table->has_group[group])
                 routed->lut[i] = options->routing(options->routing_user, sums->built.port[i]);
+        }
+    }
     return TN_OK;
 }
 
@@ -278,17 +281,19 @@ static tn_status judge(judging *state, const tn_amounts *taken, uint64_t capacit
 static uint32_t list_sums(const tn_place_table *table, const row_sums *sums, const uint64_t *routing_lut,
                           int s, size_t split, const tn_place_options *options, tn_amounts *list) {
     const tn_store_places *store = &table->places.store[s];
-    const tn_amounts *of_style = sums->built.store[s] + split * store->each;
     uint32_t count = 0;
-    for (size_t style = 0; style < store->styles; style++, of_style += store->groups)
-        for (size_t i = 0; options->styles[s] >> store->style[style] & 1 && i < store->groups; i++) {
-            tn_amounts sum = of_style[i];
+    for (size_t style = 0; style < store->styles; style++) {
+        const tn_amounts *own = sums->built.store[s] + split * store->each + style * store->groups;
+        if (!(options->styles[s] >> store->style[style] & 1)) continue;
+        for (size_t group = 0; group < store->groups; group++) {
+            tn_amounts sum = own[group];
             if (s == TN_STORE_CORES) {
-                if (!table->has_group[i]) continue;
-                sum.routing_lut = routing_lut[split * store->groups + i];
+                if (!table->has_group[group]) continue;
+                sum.routing_lut = routing_lut[split * store->groups + group];
             }
             tn_amounts_keep(list, &count, &sum);
         }
+    }
     return count;
 }
 

@@ -43,15 +43,6 @@ static tn_laying laying_of(tn_closeness closeness, const tn_build *build, bool p
     return closeness == TN_BY_WORK && in_turn ? TN_LAID_AS_FOUND : TN_LAID_CLOSELY;
 }
 
-/* An axis of the set that is free and of one of these levels, or `axes`. */
-static uint32_t free_axis(const tn_build_set *set, tn_build_level first, tn_build_level last) {
-    for (uint32_t i = 0; i < set->axes; i++) {
-        const tn_build_level level = tn_build_key_level(set->axis[i].key);
-        if (set->free >> i & 1 && level >= first && level <= last) return i;
-    }
-    return set->axes;
-}
-
 /* ---- work ---- */
 
 /* The build with one operation after the other, and the vector units that it has. */
@@ -87,8 +78,8 @@ static tn_status bound_work(tn_workload *workload, tn_plan *plan, const tn_build
                                     error));
     } else {
         const tn_build_level last = tn_build_searches_layouts(&turn.build) ? TN_LEVEL_BANK : TN_LEVEL_ROW;
-        *has = free_axis(set, TN_LEVEL_KERNEL, last) == set->axes &&
-               free_axis(set, TN_LEVEL_LANE, TN_LEVEL_LANE) == set->axes;
+        *has = tn_build_set_free_axis(set, TN_LEVEL_KERNEL, last) == set->axes &&
+               tn_build_set_free_axis(set, TN_LEVEL_LANE, TN_LEVEL_LANE) == set->axes;
         if (!*has) return TN_OK;
         TN_TRY(tn_recall_whole_work(workload, plan, &turn.build, &whole, error));
         *work = *whole;
@@ -136,9 +127,9 @@ static void lower_memories(tn_memory_price *least, const tn_memory_price *other)
 static tn_status bound_memories(tn_workload *workload, tn_plan *plan, const tn_build_set *set,
                                 const kernels_price *kernels, tn_memory_price *memories, tn_error *error) {
     enum { CORES = 1 << TN_STORE_CORES, ACTIVATIONS = 1 << TN_STORE_ACTIVATIONS };
-    const uint32_t row = free_axis(set, TN_LEVEL_ROW, TN_LEVEL_ROW);
+    const uint32_t row = tn_build_set_free_axis(set, TN_LEVEL_ROW, TN_LEVEL_ROW);
     *memories = (tn_memory_price){0};
-    if (free_axis(set, TN_LEVEL_KERNEL, TN_LEVEL_KERNEL) < set->axes) return TN_OK;
+    if (tn_build_set_free_axis(set, TN_LEVEL_KERNEL, TN_LEVEL_KERNEL) < set->axes) return TN_OK;
     if (row < set->axes)
         *memories = (tn_memory_price){.bram18 = UINT64_MAX,
                                       .uram = UINT64_MAX,
@@ -153,7 +144,7 @@ static tn_status bound_memories(tn_workload *workload, tn_plan *plan, const tn_b
     }
     if (row < set->axes) return TN_OK;
     if (set->build.placement == TN_PLACE_SEARCHED ||
-        free_axis(set, TN_LEVEL_BANK, TN_LEVEL_PLACE) < set->axes)
+        tn_build_set_free_axis(set, TN_LEVEL_BANK, TN_LEVEL_PLACE) < set->axes)
         return bound_places(workload, plan, set, kernels, memories, error);
     TN_TRY(tn_recall_memories(workload, plan, &set->build, CORES, NULL, memories, error));
     return tn_recall_memories(workload, plan, &set->build, ACTIVATIONS, NULL, memories, error);
@@ -197,9 +188,9 @@ static double resting_watts(const tn_workload *workload, const tn_activity *acti
  * from. */
 static bool is_exact(const tn_workload *workload, const tn_plan *plan, const tn_build_set *set,
                      const asked *of, uint64_t cycles) {
-    const unsigned bears = TN_BEARS_PRODUCTS | TN_BEARS_VECTORS | TN_BEARS_LAYOUTS;
     return of->closeness == TN_BY_WORK && cycles < of->enough_cycles &&
-           tn_work_splits(workload, plan, &set->build) && (set->free & tn_build_set_axes(set, bears)) == 0;
+           tn_work_splits(workload, plan, &set->build) &&
+           tn_build_set_free_axis(set, TN_LEVEL_RUN, TN_LEVEL_LANE) == set->axes;
 }
 
 /* Of builds that run the same step, on the same map, side by side alike. */
@@ -231,8 +222,8 @@ static tn_status bound_alike(tn_workload *workload, const tn_build_set *set, tn_
 /* Values of free keys that decide what is done, one after the other. */
 static tn_status bound_each(tn_workload *workload, const tn_build_set *set, const asked *of, tn_price *price,
                             bool *has, tn_error *error) {
-    uint32_t axis = free_axis(set, TN_LEVEL_RUN, TN_LEVEL_RUN);
-    if (axis == set->axes) axis = free_axis(set, TN_LEVEL_STEP, TN_LEVEL_STEP);
+    uint32_t axis = tn_build_set_free_axis(set, TN_LEVEL_RUN, TN_LEVEL_RUN);
+    if (axis == set->axes) axis = tn_build_set_free_axis(set, TN_LEVEL_STEP, TN_LEVEL_STEP);
     if (axis == set->axes) {
         tn_build_set effective = *set;
         *has = has_bound(workload->device, &set->build, &workload->bounded) &&
@@ -383,7 +374,7 @@ static tn_status find_lack(tn_workload *workload, const tn_build_set *set, const
 
 static tn_status find_each_lack(tn_workload *workload, const tn_build_set *set, const tn_resources *within,
                                 tn_resource *lacks, tn_error *error) {
-    const uint32_t axis = free_axis(set, TN_LEVEL_STEP, TN_LEVEL_STEP);
+    const uint32_t axis = tn_build_set_free_axis(set, TN_LEVEL_STEP, TN_LEVEL_STEP);
     if (axis == set->axes) return find_lack(workload, set, within, lacks, error);
     for (size_t v = 0; v < set->axis[axis].count; v++) {
         const tn_build_set fixed = tn_build_set_fixed(set, axis, v);

@@ -13,6 +13,14 @@ tn_build_level tn_build_key_level(const tn_field *key) {
                                                                                : TN_LEVEL_RUN;
 }
 
+uint32_t tn_build_set_free_axis(const tn_build_set *set, tn_build_level first, tn_build_level last) {
+    for (uint32_t i = 0; i < set->axes; i++) {
+        const tn_build_level level = tn_build_key_level(set->axis[i].key);
+        if (set->free >> i & 1 && level >= first && level <= last) return i;
+    }
+    return set->axes;
+}
+
 const uint64_t *tn_build_set_values(const tn_build_set *set, size_t offset, const uint64_t *own,
                                     size_t *count) {
     for (uint32_t i = 0; i < set->axes; i++)

@@ -65,6 +65,9 @@ typedef enum tn_build_level {
 } tn_build_level;
 tn_build_level tn_build_key_level(const tn_field *key);
 
+/* An axis of the set that is free and of one of these levels, or `axes`. */
+uint32_t tn_build_set_free_axis(const tn_build_set *set, tn_build_level first, tn_build_level last);
+
 TN_PUBLIC_END
 
 #endif

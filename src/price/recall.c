@@ -31,6 +31,7 @@ typedef struct {
 
 typedef struct {
     part_key key;
+    bool every; /* that places are listed */
     tn_place_list list;
 } places_part;
 
@@ -494,12 +495,12 @@ tn_status tn_recall_places(tn_workload *workload, tn_plan *plan, const tn_build_
     part_key *part;
     bool found;
     TN_TRY(name_least(workload, plan, set, routed, &its, error));
-    const unsigned of = its.free << 1 | every;
-    TN_TRY(find_part(memo->arena, &memo->places, &its.key, of, &part, &found, error));
+    TN_TRY(find_part(memo->arena, &memo->places, &its.key, its.free, &part, &found, error));
     places_part *kept = (places_part *)part;
-    if (!found) {
+    if (!found || kept->every != every) {
         TN_TRY(tn_place_list_make(workload, plan, set, routed, every, &kept->list, error));
-        *part = (part_key){true, of, its.key};
+        kept->every = every;
+        *part = (part_key){true, its.free, its.key};
     }
     *list = kept->list;
     return TN_OK;

@@ -219,8 +219,7 @@ static tn_cause broken_constraint(const tn_evaluator *evaluator, const builds *o
     const tn_space *space = evaluator->space;
     uint32_t digit[TN_AXES_MOST];
     bool open[TN_AXES_MOST];
-    const tn_evaluation most = tn_evaluation_most(&space->budget);
-    tn_candidate design = {.known = known, .evaluation = evaluation, .most = &most};
+    tn_candidate design = {.known = known, .evaluation = evaluation, .most = &space->most};
     for (size_t i = 0; i < space->constraints; i++) {
         const tn_constraint *constraint = &space->constraint[i];
         if (constraint->expression && !design.digit) tell_choices(evaluator, of, digit, open, &design);
@@ -345,11 +344,8 @@ static tn_status lower_peaks(tn_evaluator *evaluator, const tn_build_set *set, t
 
 /* Whether all builds of the set have the same kernels, and run the same step. */
 static bool has_kernels(const tn_build_set *set) {
-    for (uint32_t i = 0; i < set->axes; i++) {
-        const tn_build_level level = tn_build_key_level(set->axis[i].key);
-        if (set->free >> i & 1 && level != TN_LEVEL_BANK && level != TN_LEVEL_PLACE) return false;
-    }
-    return true;
+    return tn_build_set_free_axis(set, TN_LEVEL_RUN, TN_LEVEL_ROW) == set->axes &&
+           tn_build_set_free_axis(set, TN_LEVEL_LANE, TN_LEVEL_LANE) == set->axes;
 }
 
 /* The design whose choices are set, or a set. */

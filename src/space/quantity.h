@@ -67,7 +67,8 @@ extern const tn_span tn_any_number;
 /* Those of a quantity of which `value` is what is known, and that is at most `most`; NaN is a value, too. */
 tn_span tn_quantity_span(const tn_quantity *quantity, tn_known known, double value, double most);
 
-/* What no design exceeds that takes no more than the budget: its resources, and the bytes of its blocks; all else may be anything. */
+/* What no design exceeds that takes no more than the budget: its resources, and the bytes of its blocks; all else may be anything:
+ * infinite or past all counts, what is a difference of two such NaN. */
 tn_evaluation tn_evaluation_most(const tn_resources *budget);
 
 extern const tn_quantity tn_quantities[];

@@ -55,6 +55,7 @@ typedef struct tn_space {
     const tn_quantity *objective[TN_OBJECTIVES_MOST];
     tn_resources budget; /* of the device, what the caps leave, */
     tn_resources within; /* and of that the constraints (tn_constraints_within) */
+    tn_evaluation most;  /* what no design within the budget exceeds (tn_evaluation_most) */
     size_t constraints;
     tn_constraint constraint[TN_CONSTRAINTS_MOST];
     uint64_t hypervolume_samples;

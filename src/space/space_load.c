@@ -197,6 +197,7 @@ static tn_status decode_constraints(const space_file *file, tn_arena *arena, tn_
 static tn_status read_constraints(const space_file *file, tn_arena *arena, tn_space *space, tn_error *error) {
     TN_TRY(decode_constraints(file, arena, space, error));
     space->within = tn_constraints_within(space->constraint, space->constraints, &space->budget);
+    space->most = tn_evaluation_most(&space->budget);
     return TN_OK;
 }
 
