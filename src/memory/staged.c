@@ -30,18 +30,23 @@ static void widen(const staging *state, uint32_t memory, uint32_t array) {
     row->of_bound = own->of_bound;
 }
 
-/* A staging memory holds all rows of an operand, or twice those of a piece. */
+/* All of an array, or a piece and another, which may be the rest of the operand. */
+static uint64_t staged_rows(const staging *state, const tn_staged *staged) {
+    const uint64_t elements = state->step->array[staged->array].elements,
+                   depth = depth_of(state, staged->array);
+    if (staged->held >= elements) return depth;
+    const uint64_t row = tn_greatest(1, elements / tn_greatest(1, depth));
+    return staged->held / staged->piece * tn_ceil_div(staged->piece, row) +
+           tn_ceil_div(staged->held % staged->piece, row);
+}
+
 static void stage_all(const staging *state) {
     for (uint32_t i = 0; i < state->map->staged_count; i++) {
         const tn_staged *staged = &state->map->staged[i];
-        const uint64_t elements = state->step->array[staged->array].elements;
         const uint32_t memory = state->map->staging_of[staged->position];
-        uint64_t rows = depth_of(state, staged->array);
+        tn_row *row = &state->memory[memory];
         widen(state, memory, staged->array);
-        if (staged->held < elements)
-            rows = staged->held / staged->piece *
-                   tn_ceil_div(staged->piece, tn_greatest(1, elements / tn_greatest(1, rows)));
-        state->memory[memory].depth = tn_greatest(state->memory[memory].depth, rows);
+        row->depth = tn_greatest(row->depth, staged_rows(state, staged));
     }
 }
 

@@ -228,6 +228,30 @@ static void staging_memories_hold_no_more_than_operands(void **state) {
     test_every_design_free(&all);
 }
 
+static const char wide_state_space[] =
+    "kind: model\nname: ssm\nbatch: 1\nsequence: 1\nlayers:\n"
+    "  - {name: embedding, kind: embedding, vocabulary: 12, width: 24}\n"
+    "  - {name: mixer, kind: mamba, state: 5, taps: 3}\n"
+    "  - {name: head, kind: linear, outputs: 12}\n  - {name: loss, kind: cross-entropy}\n";
+
+/* A moment of 1,152 elements comes in one piece of 1,024 and the rest. */
+static void staging_memories_hold_no_less_than_operands(void **state) {
+    (void)state;
+    tn_space space;
+    load(wide_state_space,
+         "kind: space\nname: rest\nmodel: model.yaml\ndevice: zcu104\n"
+         "set: [build.rows=2, build.off_chip_over_bytes=50, build.placement=searched, optimizer=adam]\n"
+         "objectives: [cycles_per_step, on_chip_bytes]\nchoices:\n"
+         "  build.vector: [6]\n  build.reduction: [8, 4]\n",
+         &space);
+    space.laid_most = 0;
+    test_every_design all = test_price_every_design(&space);
+    assert_true(all.feasible > 0);
+    assert_bounds(&space, &all);
+    assert_swept(&space, &all, 2);
+    test_every_design_free(&all);
+}
+
 /* ---- decompositions whose first designs do not fit ---- */
 
 static const char grouped_heads[] =
@@ -488,6 +512,7 @@ int main(void) {
         cmocka_unit_test(terms_are_those_of_the_file),
         cmocka_unit_test(no_bound_is_above_its_price),
         cmocka_unit_test(staging_memories_hold_no_more_than_operands),
+        cmocka_unit_test(staging_memories_hold_no_less_than_operands),
         cmocka_unit_test(decompositions_find_what_fits),
         cmocka_unit_test(decompositions_of_few_designs_miss_none),
         cmocka_unit_test(peaks_of_sets_are_the_least),
