@@ -248,7 +248,7 @@ const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS] = {
     [TN_OP_UPDATE_MOMENTUM] = {"update", "update-momentum", TN_SHAPE_UPDATE, "wgo", "wo",
         {MAP("p = c * k1; u = p + b; q = u * k0; y = a - q")}},
     /* m = b1 m + (1-b1) g, v = b2 v + (1-b2) g g, w - k0 m / (sqrt(v) + e) */
-    [TN_OP_UPDATE_ADAM] = {"update", "update-adam", TN_SHAPE_UPDATE, "wgo", "wo",
+    [TN_OP_UPDATE_ADAM] = {"update", "update-adam", TN_SHAPE_UPDATE, "wgoo", "woo",
         {MAP("f = c * k1; g = b * rest1; u = f + g; h = second * beta2; i = b * b; j = i * rest2; v = h + j; "
              "n = v * correction; r = sqrt n; e = r + epsilon; q = u / e; p = q * k0; y = a - p", {0}, -1)},
         .published = "bias corrections in the rate, once a step (Kingma, Ba 2015, end of section 2): 12 FLOPs; the circuit "

@@ -141,10 +141,10 @@ tn_status tn_operation_count(tn_operation *operation, tn_error *error);
 /* Features of a pixel, of a look-up or scatter of windows. */
 uint64_t tn_window_features(const tn_operation *operation);
 
-/* What an optimizer does: its update, and numbers of state a parameter. */
+/* What an optimizer does: its update, and arrays of state, each with a number a parameter. */
 typedef struct tn_optimizer_row {
     tn_operation_kind update;
-    uint64_t state_numbers;
+    uint32_t states;
 } tn_optimizer_row;
 extern const tn_optimizer_row tn_optimizer_rows[TN_OPTIMIZERS];
 

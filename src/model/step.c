@@ -38,13 +38,20 @@ bool tn_array_is_predictor(const tn_array *array) {
            (array->part == TN_PART_PREDICTOR_IN || array->part == TN_PART_PREDICTOR_OUT);
 }
 
+/* Of Adam's two, which lie one behind the other. */
+static bool is_second_state(const tn_step *step, uint32_t array) {
+    const tn_array *own = &step->array[array], *before = own - 1;
+    return array > 0 && before->role == own->role && before->layer == own->layer &&
+           before->part == own->part && before->number == own->number;
+}
+
 tn_status tn_step_array_name(const tn_step *step, uint32_t array, tn_arena *arena, const char **name,
                              tn_error *error) {
     const tn_array *this_array = &step->array[array];
     const char *layer = step->layer[this_array->layer].name;
     const char *suffix = this_array->role == TN_ARRAY_GRADIENT ? ".gradient"
                          : this_array->role == TN_ARRAY_OPTIMIZER && !tn_array_is_predictor(this_array)
-                             ? ".state"
+                             ? is_second_state(step, array) ? ".state2" : ".state"
                          : this_array->is_part  ? ".part"
                          : this_array->is_again ? ".again"
                                                 : "";

@@ -62,13 +62,13 @@ tn_status tn_builder_matrix(tn_builder *b, tn_array_part part, tn_array_role rol
     return tn_builder_array(b, part, 0, role, elements, array);
 }
 
-static uint64_t state_numbers(const tn_builder *b) {
-    return tn_optimizer_rows[b->model->keys.optimizer].state_numbers;
+static uint32_t states(const tn_builder *b) {
+    return tn_optimizer_rows[b->model->keys.optimizer].states;
 }
 
 /* Arrays that lie one behind the other for each parameter. */
 static uint32_t arrays_per_parameter(const tn_builder *b) {
-    return state_numbers(b) ? 3 : 2;
+    return 2 + states(b);
 }
 
 static tn_status count_parameter(tn_builder *b, uint64_t elements, uint64_t state) {
@@ -86,12 +86,13 @@ tn_status tn_builder_add_parameter(tn_builder *b, tn_array_part part, uint32_t n
     tn_layer_arrays *made = tn_builder_made(b);
     uint64_t state = 0;
     uint32_t array, other;
-    if (!tn_mul(elements, state_numbers(b), &state))
+    if (!tn_mul(elements, states(b), &state))
         return tn_fail(b->error, TN_OVERFLOW, "optimizer state of more than 2^64 elements");
     TN_TRY(count_parameter(b, elements, state));
     TN_TRY(tn_builder_array(b, part, number, TN_ARRAY_PARAMETER, elements, &array));
     TN_TRY(tn_builder_array(b, part, number, TN_ARRAY_GRADIENT, elements, &other));
-    if (state) TN_TRY(tn_builder_array(b, part, number, TN_ARRAY_OPTIMIZER, state, &other));
+    for (uint32_t i = 0; i < states(b); i++)
+        TN_TRY(tn_builder_array(b, part, number, TN_ARRAY_OPTIMIZER, elements, &other));
     for (uint32_t i = array; i <= other; i++) b->step->array[i].is_core = is_core;
     if (made->parameters++ == 0) made->first_parameter = array;
     return TN_OK;

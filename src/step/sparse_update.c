@@ -261,8 +261,8 @@ static tn_status keep_update(updating *u, const tn_operation *whole) {
     o.rows = piece->leading;
     o.columns = piece->kept * piece->trailing;
     step->array[o.reads[1]].elements = o.rows * o.columns;
-    if (o.read_count > 2) {
-        tn_array *state = &step->array[o.reads[2]];
+    for (uint32_t k = 2; k < o.read_count; k++) {
+        tn_array *state = &step->array[o.reads[k]];
         uint64_t elements = state->elements / piece->whole * piece->kept;
         step->optimizer_elements -= state->elements - elements;
         state->elements = elements;

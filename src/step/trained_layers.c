@@ -100,15 +100,15 @@ tn_status tn_builder_keep_needed(tn_builder *b, const tn_operation *earlier, uin
 
 static tn_status add_update(tn_builder *b, uint32_t parameter) {
     const tn_optimizer_row *optimizer = &tn_optimizer_rows[b->model->keys.optimizer];
-    bool has_state = optimizer->state_numbers > 0;
-    return tn_builder_add(b, &(tn_operation){.kind = optimizer->update,
-                                             .phase = TN_UPDATE,
-                                             .rows = 1,
-                                             .columns = b->step->array[parameter].elements,
-                                             .read_count = has_state ? 3 : 2,
-                                             .reads = {parameter, parameter + 1, parameter + 2},
-                                             .write_count = has_state ? 2 : 1,
-                                             .writes = {parameter, parameter + 2}});
+    return tn_builder_add(b,
+                          &(tn_operation){.kind = optimizer->update,
+                                          .phase = TN_UPDATE,
+                                          .rows = 1,
+                                          .columns = b->step->array[parameter].elements,
+                                          .read_count = 2 + optimizer->states,
+                                          .reads = {parameter, parameter + 1, parameter + 2, parameter + 3},
+                                          .write_count = 1 + optimizer->states,
+                                          .writes = {parameter, parameter + 2, parameter + 3}});
 }
 
 tn_status tn_builder_updates(tn_builder *b) {

@@ -90,7 +90,19 @@ static tn_status fill_rotations(tn_trainer *t, const tn_array *array, void *memo
     return TN_OK;
 }
 
-/* Values and states of all parameters in one piece of memory, each at a multiple of 64 bytes. */
+static bool is_state(const tn_array *array) {
+    return array->role == TN_ARRAY_OPTIMIZER && array->part != TN_PART_MASK && !tn_array_is_predictor(array);
+}
+
+/* What comes behind begins at a multiple of 64 bytes, unless it is another state of the same parameter. */
+static size_t resident_bytes(const tn_trainer *t, uint32_t i) {
+    const tn_step *step = &t->whole->lowered.step;
+    const size_t bytes = step->array[i].elements * t->kernels->bytes;
+    if (i + 1 < step->arrays && is_state(&step->array[i]) && is_state(&step->array[i + 1])) return bytes;
+    return (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+}
+
+/* Values and states of all parameters in one piece of memory. */
 tn_status tn_make_parameters(tn_trainer *t, tn_error *error) {
     const tn_step *step = &t->whole->lowered.step;
     size_t bytes = 0;
@@ -99,9 +111,7 @@ tn_status tn_make_parameters(tn_trainer *t, tn_error *error) {
         t->residents += t->whole->lowered.resident[i];
         t->parameters += step->array[i].role == TN_ARRAY_PARAMETER;
         t->predictors += tn_array_is_predictor(&step->array[i]);
-        if (t->whole->lowered.resident[i])
-            bytes +=
-                (step->array[i].elements * t->kernels->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+        if (t->whole->lowered.resident[i]) bytes += resident_bytes(t, i);
     }
     TN_TRY(TN_NEW(&t->arena, t->residents, &t->resident, error));
     TN_TRY(TN_NEW(&t->arena, t->residents, &t->resident_parameter, error));
@@ -122,15 +132,16 @@ tn_status tn_make_parameters(tn_trainer *t, tn_error *error) {
         } else if (array->role == TN_ARRAY_CONSTANT) {
             TN_TRY(fill_rotations(t, array, memory, error));
         } else if (array->role == TN_ARRAY_CACHE) {
-            t->resident_parameter[resident] = 0;  /* of none: it begins with zeros, which are not read */
-        } else if (array->part != TN_PART_MASK) { /* stands behind its parameter */
-            t->parameter[parameter - 1].state = memory;
-            t->parameter[parameter - 1].state_elements = array->elements;
+            t->resident_parameter[resident] = 0; /* of none: it begins with zeros, which are not read */
+        } else if (is_state(array)) {            /* stands behind its parameter */
+            tn_train_parameter *its = &t->parameter[parameter - 1];
+            if (!its->state) its->state = memory;
+            its->state_elements += array->elements;
         }
         if (array->role != TN_ARRAY_CACHE)
             t->resident_parameter[resident] = tn_array_is_predictor(array) ? predictor - 1 : parameter - 1;
         t->resident[resident++] = memory;
-        memory += (array->elements * t->kernels->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+        memory += resident_bytes(t, i);
     }
     return TN_OK;
 }

@@ -27,14 +27,18 @@
 static tn_arena arena;
 static tn_device *device, *board;
 
-static const tn_step *step_of(const char *name, tn_program_cache **cache) {
+static const tn_step *step_set(const char *name, const char *set, tn_program_cache **cache) {
     tn_model *model;
     tn_step *step;
-    assert_int_equal(tn_model_load(name, NULL, 0, &arena, &model, NULL), TN_OK);
+    assert_int_equal(tn_model_load(name, &set, set ? 1 : 0, &arena, &model, NULL), TN_OK);
     assert_int_equal(tn_program_cache_new(cache, NULL), TN_OK);
     assert_int_equal(TN_NEW(&arena, 1, &step, NULL), TN_OK);
     assert_int_equal(tn_step_build(model, *cache, &arena, step, NULL), TN_OK);
     return step;
+}
+
+static const tn_step *step_of(const char *name, tn_program_cache **cache) {
+    return step_set(name, NULL, cache);
 }
 
 /* ---- beside the same build on chip ---- */
@@ -279,6 +283,28 @@ static void controllers_cost(void **state) {
                      external->rest_W * without.seconds_per_step) < 1e-12);
 }
 
+/* Each number of state of a parameter that lives off chip is read and written once a step. */
+static void states_move(void **state) {
+    static const char *const set[] = {"optimizer=sgd", "optimizer=momentum", "optimizer=adam"};
+    const uint64_t over = 4096;
+    uint64_t moved[3], parameter_bytes = 0;
+    (void)state;
+    tn_build build = test_build();
+    build.off_chip_over_bytes = over;
+    for (int states = 0; states < 3; states++) {
+        tn_program_cache *cache;
+        const tn_step *step = step_set("atis-2enc", set[states], &cache);
+        moved[states] = test_price(test_prepare(step, device, &arena), &build).off_chip_bytes_per_step;
+        for (uint32_t i = 0; states == 0 && i < step->arrays; i++)
+            if (step->array[i].role == TN_ARRAY_PARAMETER && 4 * step->array[i].elements > over)
+                parameter_bytes += 4 * step->array[i].elements;
+        tn_program_cache_free(cache);
+    }
+    assert_true(parameter_bytes > 100000);
+    for (uint64_t states = 1; states < 3; states++)
+        assert_int_equal(moved[states] - moved[0], 2 * states * parameter_bytes);
+}
+
 /* The input gradient of a head of 8,000 outputs, of 512 or of 32 tokens, sums over these. Tiles of all terms would be of few rows
  * and columns, each a product whose sums wait for each other. */
 static void sums_are_split(void **state) {
@@ -323,8 +349,11 @@ static int end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(never_faster_never_less), cmocka_unit_test(channels_are_played),
-        cmocka_unit_test(pieces_are_played),       cmocka_unit_test(controllers_cost),
+        cmocka_unit_test(never_faster_never_less),
+        cmocka_unit_test(channels_are_played),
+        cmocka_unit_test(pieces_are_played),
+        cmocka_unit_test(controllers_cost),
+        cmocka_unit_test(states_move),
         cmocka_unit_test(sums_are_split),
     };
     return cmocka_run_group_tests(tests, begin, end);
