@@ -145,8 +145,9 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     }
     TN_TRY(tn_print_summary(&summary, asked->folder, asked->common.json, error));
     if (summary.completion == TN_STOPPED || tn_interrupted())
-        return tn_fail(error, TN_INTERRUPTED,
-                       "interrupted; what is finished lies in %s, --resume goes on with it", asked->folder);
+        return tn_fail(
+            error, TN_INTERRUPTED, "interrupted; what is finished lies in %s%s", asked->folder,
+            strcmp(summary.method, tn_method_names[TN_ENUMERATE]) == 0 ? ", --resume goes on with it" : "");
     *answer = summary.feasible ? 0 : 1;
     return TN_OK;
 }

@@ -314,7 +314,12 @@ static void print_certificate(const tn_summary *summary) {
             tn_say("exact: no design of the space is better than all of the front\n");
         return;
     }
-    if (!summary->certified) return;
+    if (!summary->certified) {
+        if (strcmp(summary->method, tn_method_names[TN_DECOMPOSE]) == 0 && summary->front > 0)
+            tn_say("no certificate: it ended before every design had a bound; nothing is known of the "
+                   "others\n");
+        return;
+    }
     tn_say("certificate: whatever the design, one of the front has");
     for (size_t i = 0; i < summary->objectives; i++) {
         bool more = summary->objective[i]->maximise;

@@ -1,4 +1,5 @@
 /* Which way a front is found, and into the folder with it. */
+#include "base/interrupt.h"
 #include "base/memory.h"
 #include "results/result.h"
 #include "search/chunk.h"
@@ -113,8 +114,8 @@ static tn_status write_decomposed(const tn_space *space, const tn_sweep_options 
     outcome.evaluated = outcome.evaluated_now = found->evaluated;
     memcpy(outcome.count, found->cause, sizeof outcome.count);
     /* Of an empty front nothing is near; that it is the whole one may be known all the same. */
-    const bool known = found->count > 0 || found->none_fits;
-    outcome.completion = known ? TN_EXHAUSTED : TN_BUDGET;
+    const bool known = (found->certified && found->count > 0) || found->none_fits;
+    outcome.completion = known ? TN_EXHAUSTED : tn_interrupted() ? TN_STOPPED : TN_BUDGET;
     outcome.seconds = found->seconds;
     outcome.method = tn_method_names[TN_DECOMPOSE];
     outcome.certified = known;

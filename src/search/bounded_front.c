@@ -134,6 +134,15 @@ static tn_status price_all(tn_reach *reaching, tn_error *error) {
     return tn_reach_price(reaching, error);
 }
 
+/* Boxes of that width for the builds that want them; what finer bounds of others no longer cover is to be as fine. */
+static tn_status find_bounds(tn_reach *reaching, bool *wants, double width, tn_error *error) {
+    do {
+        TN_TRY(tn_reach_find_fronts(reaching, wants, width, error));
+        TN_TRY(tn_reach_gather_bounds(reaching, error));
+    } while (list_wanted(reaching, width, wants) && !tn_reach_is_over(reaching));
+    return TN_OK;
+}
+
 static tn_status seek(tn_reach *reaching, tn_error *error) {
     static const double steps[] = {0.3, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001};
     static const double little = 1e-2, next_to_nothing = 1e-3; /* that a round gains */
@@ -148,11 +157,9 @@ static tn_status seek(tn_reach *reaching, tn_error *error) {
     TN_TRY(tn_reach_price(reaching, error));
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         const double begun = tn_clock_seconds();
-        /* What finer bounds of others no longer cover is to be as fine. */
-        do {
-            TN_TRY(tn_reach_find_fronts(reaching, wants, steps[i], error));
-            TN_TRY(tn_reach_gather_bounds(reaching, error));
-        } while (list_wanted(reaching, steps[i], wants) && !tn_reach_is_over(reaching));
+        const tn_status status = find_bounds(reaching, wants, steps[i], error);
+        if (status == TN_INTERRUPTED && reaching->members > 0) return TN_OK; /* with what was priced */
+        TN_TRY(status);
         const double took = tn_clock_seconds() - begun;
         /* Finer bounds take longer still, so with a time as long is spent on designs. */
         TN_TRY(approach(reaching, little, timed ? tn_clock_seconds() + took : 0, error));
@@ -173,7 +180,8 @@ static void certify(const tn_reach *reaching, tn_decomposed *found) {
     const tn_space *space = reaching->space;
     const bool knows_all = reaching->state->evaluated == space->choices.designs &&
                            tn_check_time(reaching->state->front.deadline, NULL) == TN_OK;
-    for (size_t k = 0; k < space->objectives; k++) found->factor[k] = 1;
+    found->certified = reaching->bounded;
+    for (size_t k = 0; k < space->objectives; k++) found->factor[k] = reaching->bounded ? 1 : INFINITY;
     for (size_t i = 0; i < reaching->bounds.count && !knows_all; i++)
         for (size_t k = 0; k < space->objectives; k++) {
             uint32_t member = reaching->nearest[i];
@@ -184,7 +192,8 @@ static void certify(const tn_reach *reaching, tn_decomposed *found) {
                                                          reaching->bounds.value[k][i]));
         }
     tn_certify_factors(space->objectives, 1, found->factor, &found->exact);
-    found->none_fits = reaching->members == 0 && (reaching->bounds.count == 0 || knows_all);
+    found->none_fits =
+        reaching->members == 0 && reaching->bounded && (reaching->bounds.count == 0 || knows_all);
 }
 
 static tn_status take_members(tn_reach *reaching, tn_decomposed *found, tn_error *error) {

@@ -483,6 +483,7 @@ static tn_status choose_front(tn_decomposing *state, double epsilon, tn_decompos
         if (again) TN_TRY(list_misfitting(state, error));
     } while (again);
     state->hides = false;
+    found->certified = true;
     for (size_t i = 0; found->count == 0 && i < state->tasks; i++)
         state->hides |= !state->task[i].listed && has_misfit(&state->task[i]);
     found->none_fits = found->count == 0 && !state->hides;

@@ -21,7 +21,7 @@
 typedef struct tn_decompose_options {
     double epsilon; /* factors of at most 1 + epsilon are asked for; 0: exact */
     double
-        seconds; /* over 0: epsilon is made smaller again and again for so long; TN_LIMIT where no front was found in it */
+        seconds; /* over 0: epsilon is made smaller again and again for so long; TN_LIMIT where nothing was found in it */
     unsigned threads;
     const tn_progress *progress; /* NULL: none */
 } tn_decompose_options;
@@ -32,6 +32,8 @@ typedef struct tn_decomposed {
     uint32_t *digit; /* [count][choices] of the front's designs */
     tn_evaluation *evaluation;
     double factor[TN_OBJECTIVES_MOST];
+    bool
+        certified; /* the factors hold; false: the time was over before any bound, and nothing is known of other designs */
     bool exact;     /* every factor is 1 */
     bool least_ids; /* it is exact, and of equal designs that of the least id stands for them */
     bool none_fits; /* the front is empty, and it is known that no design of the space fits */
@@ -40,8 +42,8 @@ typedef struct tn_decomposed {
     double seconds;
 } tn_decomposed;
 
-/* Free with tn_decomposed_free. An interruption is TN_INTERRUPTED, but where options->seconds is given and a front was
- * found: then that is the result. */
+/* Free with tn_decomposed_free. Where an interruption or the end of the time leaves a front, that is the result; else it is
+ * TN_INTERRUPTED, or TN_LIMIT. */
 tn_status tn_decompose(const tn_space *space, const tn_decompose_options *options, tn_decomposed *found,
                        tn_error *error);
 void tn_decomposed_free(tn_decomposed *found);

@@ -32,8 +32,8 @@ typedef struct tn_reach {
     uint32_t *member_digit;
     tn_evaluation *evaluation;
     tn_archive archive;
-    /* Bounds: value = of objectives, left = task, right = point. */
-    tn_sums bounds;
+    bool bounded;   /* every design that may enter has a bound: */
+    tn_sums bounds; /* value = of objectives, left = task, right = point */
     size_t covered_room[4];
     double *bound_log; /* [bounds][objectives] */
     double *distance;  /* [bounds]: logarithm of the greatest ratio to the member that is nearest, */
@@ -52,7 +52,8 @@ void tn_reach_cover(tn_reach *reaching, size_t first_member);
 /* Of an objective, by which distances are measured. */
 double tn_reach_log(double value);
 
-/* Fronts of the builds in wants[tasks]; what has a front keeps it where the time is over or there is no room. */
+/* Fronts of the builds in wants[tasks]; what has a front keeps it where the time is over or there is no room. TN_INTERRUPTED where
+ * one has none yet. */
 tn_status tn_reach_find_fronts(tn_reach *reaching, const bool *wants, double epsilon, tn_error *error);
 /* All bounds, and how near the members are to each; those of before where the time is over. */
 tn_status tn_reach_gather_bounds(tn_reach *reaching, tn_error *error);

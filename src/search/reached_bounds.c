@@ -25,11 +25,6 @@ static tn_status add_bounds(const tn_reach *reaching, uint32_t index, tn_sums *b
     return TN_OK;
 }
 
-/* What there is of it stays where only the time that was given is over, by the clock or by who waits for it. */
-static bool stays(const tn_reach *reaching, tn_status status) {
-    return status == TN_INTERRUPTED && (reaching->state->options->seconds > 0 || !tn_interrupted());
-}
-
 static tn_status find_bounds(const tn_reach *reaching, tn_sums *bounds, tn_error *error) {
     const tn_boxes boxes = {.rounded = reaching->objectives};
     tn_sums_begin(bounds, reaching->objectives);
@@ -44,10 +39,11 @@ tn_status tn_reach_gather_bounds(tn_reach *reaching, tn_error *error) {
     tn_status status = find_bounds(reaching, &bounds, error);
     if (status != TN_OK) {
         tn_sums_free(&bounds);
-        return reaching->bounds.count > 0 && stays(reaching, status) ? TN_OK : status;
+        return reaching->bounded && status == TN_INTERRUPTED ? TN_OK : status;
     }
     tn_sums_free(&reaching->bounds);
     reaching->bounds = bounds;
+    reaching->bounded = true;
     size_t count = reaching->bounds.count;
     TN_TRY(TN_GROW(&reaching->bound_log, &reaching->covered_room[0], count * objectives, error));
     TN_TRY(TN_GROW(&reaching->distance, &reaching->covered_room[1], count, error));
@@ -86,7 +82,7 @@ tn_status tn_reach_find_fronts(tn_reach *reaching, const bool *wants, double eps
         if (job->status == TN_OK) {
             tn_build_front_free(&job->front, state->units.count);
             job->front = found;
-        } else if (job->front.option && (job->status == TN_LIMIT || stays(reaching, job->status))) {
+        } else if (job->front.option && (job->status == TN_LIMIT || job->status == TN_INTERRUPTED)) {
             job->status = TN_OK;
             job->is_finest = true;
         }

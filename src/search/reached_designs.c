@@ -54,6 +54,8 @@ bool tn_reach_is_over(const tn_reach *reaching) {
            reaching->state->evaluated + reaching->next.count > reaching->most;
 }
 
+static const uint32_t not_priced = TN_CAUSES; /* as the time was over */
+
 static void price_some(tn_reach *reaching, size_t *at, tn_status *status, tn_error *error) {
     enum { RUN = 4 };
     tn_design_batch *next = &reaching->next;
@@ -70,7 +72,7 @@ static void price_some(tn_reach *reaching, size_t *at, tn_status *status, tn_err
         if (first >= next->count) break;
         for (size_t i = first; found == TN_OK && i < first + RUN && i < next->count; i++) {
             if (tn_check_time(reaching->state->front.deadline, NULL) != TN_OK) {
-                next->cause[i] = TN_CAUSE_LIMIT; /* not priced */
+                next->cause[i] = not_priced;
                 continue;
             }
             found = tn_evaluate_digits(evaluator, next->digit + i * reaching->choices, &next->evaluation[i],
@@ -146,8 +148,9 @@ tn_status tn_reach_price(tn_reach *reaching, tn_error *error) {
     tn_progress_begin(reaching->state->options->progress, "designs priced");
 #pragma omp parallel num_threads(threads)
     price_some(reaching, &at, &status, error);
-    reaching->state->evaluated += next->count;
     for (size_t i = 0; status == TN_OK && i < next->count; i++) {
+        if (next->cause[i] == not_priced) continue;
+        reaching->state->evaluated++;
         reaching->state->cause[next->cause[i]]++;
         if (next->cause[i] == TN_CAUSE_NONE) status = keep_member(reaching, i, error);
     }
