@@ -143,8 +143,16 @@ static tn_status find_bounds(tn_reach *reaching, bool *wants, double width, tn_e
     return TN_OK;
 }
 
+/* Whether the time may be too short for any but the coarsest bounds: what tables took, and the designs before the first bounds, is
+ * over a fourth of what is left. */
+static bool is_short(const tn_decomposing *state) {
+    enum { TIMES = 4 };
+    const double left = state->front.deadline - tn_clock_seconds(), taken = state->options->seconds - left;
+    return state->options->seconds > 0 && left < TIMES * taken;
+}
+
 static tn_status seek(tn_reach *reaching, tn_error *error) {
-    static const double steps[] = {0.3, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001};
+    static const double steps[] = {1, 0.3, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001};
     static const double little = 1e-2, next_to_nothing = 1e-3; /* that a round gains */
     enum { FINER = 2 }; /* how many times as long the bounds of the next step take at least */
     tn_decomposing *state = reaching->state;
@@ -155,14 +163,14 @@ static tn_status seek(tn_reach *reaching, tn_error *error) {
     for (size_t i = 0; i < state->tasks; i++) wants[i] = true;
     TN_TRY(tn_reach_add_uniform(reaching, DESIGNS_MOST / 4, error));
     TN_TRY(tn_reach_price(reaching, error));
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    for (size_t i = is_short(state) ? 0 : 1; i < sizeof steps / sizeof *steps; i++) {
         const double begun = tn_clock_seconds();
         const tn_status status = find_bounds(reaching, wants, steps[i], error);
         if (status == TN_INTERRUPTED && reaching->members > 0) return TN_OK; /* with what was priced */
         TN_TRY(status);
         const double took = tn_clock_seconds() - begun;
-        /* Finer bounds take longer still, so with a time as long is spent on designs. */
-        TN_TRY(approach(reaching, little, timed ? tn_clock_seconds() + took : 0, error));
+        /* Finer bounds take longer still, so with a time as long is spent on designs; the coarsest are for one that is short. */
+        if (i > 0) TN_TRY(approach(reaching, little, timed ? tn_clock_seconds() + took : 0, error));
         if (!list_wanted(reaching, 0, wants) || tn_reach_is_over(reaching)) break;
         const bool last =
             i + 1 == sizeof steps / sizeof *steps ||
