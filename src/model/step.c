@@ -40,9 +40,9 @@ bool tn_array_is_predictor(const tn_array *array) {
 
 /* Of Adam's two, which lie one behind the other. */
 static bool is_second_state(const tn_step *step, uint32_t array) {
-    const tn_array *own = &step->array[array], *before = own - 1;
-    return array > 0 && before->role == own->role && before->layer == own->layer &&
-           before->part == own->part && before->number == own->number;
+    const tn_array *own = &step->array[array], *before = array > 0 ? own - 1 : NULL;
+    return before && before->role == own->role && before->layer == own->layer && before->part == own->part &&
+           before->number == own->number;
 }
 
 tn_status tn_step_array_name(const tn_step *step, uint32_t array, tn_arena *arena, const char **name,

@@ -314,7 +314,9 @@ static void evaluate_some(tn_decomposing *state, size_t *next, tn_status *status
         if (design->evaluated) continue;
         tn_decomposing_digits(state, &state->task[state->chosen.left[index]], state->chosen.right[index],
                               digit);
+        tn_interrupt_hold(); /* a search of flows that is cut short makes another design */
         found = tn_evaluate_digits(evaluator, digit, &design->evaluation, &design->cause, &own);
+        tn_interrupt_release();
         if (found != TN_OK) break;
         design->evaluated = true;
 #pragma omp critical(tenfold_decomposition)
