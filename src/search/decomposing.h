@@ -8,6 +8,8 @@
 /* What is known of the design behind a bound. */
 typedef struct tn_known_design {
     bool evaluated;
+    bool
+        is_far; /* its bound has nothing of an objective of which it takes something: no factor is between them */
     uint32_t cause;
     tn_evaluation evaluation;
 } tn_known_design;

@@ -249,8 +249,9 @@ static tn_boxes boxes_of(const tn_decomposing *state) {
     return boxes;
 }
 
+/* What its bound covers may be better: it does not fit, or is far from its bound. */
 static bool is_misfit(const tn_known_design *design) {
-    return design->evaluated && design->cause != TN_CAUSE_NONE;
+    return design->evaluated && (design->cause != TN_CAUSE_NONE || design->is_far);
 }
 
 static tn_status add_bound(tn_decomposing *state, size_t i, size_t k, tn_error *error) {
@@ -298,6 +299,18 @@ static tn_known_design *chosen_design(const tn_decomposing *state, size_t index)
 
 /* ---- true prices ---- */
 
+static bool is_far(const tn_decomposing *state, const tn_build_task *job, size_t point) {
+    const tn_known_design *design = &job->design[point];
+    if (job->listed || design->cause != TN_CAUSE_NONE) return false;
+    const tn_evaluation bound = tn_decomposing_bound(state, job, point);
+    for (size_t k = 0; k < state->space->objectives; k++) {
+        const tn_quantity *objective = state->space->objective[k];
+        if (!objective->maximise && objective->get(&bound) == 0 && objective->get(&design->evaluation) > 0)
+            return true;
+    }
+    return false;
+}
+
 static void evaluate_some(tn_decomposing *state, size_t *next, tn_status *status, tn_error *error) {
     tn_evaluator *evaluator;
     tn_error own = {0};
@@ -319,11 +332,12 @@ static void evaluate_some(tn_decomposing *state, size_t *next, tn_status *status
         tn_interrupt_release();
         if (found != TN_OK) break;
         design->evaluated = true;
+        design->is_far = is_far(state, &state->task[state->chosen.left[index]], state->chosen.right[index]);
 #pragma omp critical(tenfold_decomposition)
         {
             state->evaluated++;
             state->cause[design->cause]++;
-            state->misfits += design->cause != TN_CAUSE_NONE;
+            state->misfits += is_misfit(design);
             tn_progress_report(state->options->progress,
                                *next < state->chosen.count ? *next : state->chosen.count,
                                state->chosen.count);

@@ -288,6 +288,42 @@ static void decompositions_find_what_fits(void **state) {
     test_every_design_free(&all);
 }
 
+static const char turned[] =
+    "kind: model\nname: turned\nbatch: 2\nsequence: 2\nweights:\n"
+    "  square: {format: tt, m: 12, n: 12, rank: 1}\nlayers:\n"
+    "  - {name: embedding, kind: input, width: 12}\n"
+    "  - {name: positions, kind: positions, input: embedding}\n"
+    "  - {name: query, kind: linear, input: positions, outputs: 12, weight: square}\n"
+    "  - {name: key, kind: linear, input: positions, outputs: 12, weight: square, bias: false}\n"
+    "  - {name: value, kind: linear, input: positions, outputs: 12, weight: square, bias: false}\n"
+    "  - {name: turned, kind: rotary, input: query, heads: 2}\n"
+    "  - {name: attention, kind: attention, heads: 2, kv_heads: 2, causal: true, input: [turned, key, "
+    "value]}\n"
+    "  - {name: sum, kind: residual, input: [positions, attention]}\n"
+    "  - {name: head, kind: linear, input: sum, outputs: 3, bias: false}\n"
+    "  - {name: loss, kind: cross-entropy, input: head}\n";
+
+/* By their bounds many designs have no blocks; of those that are priced of them some do. */
+static void bounds_of_nothing_cover_none(void **state) {
+    (void)state;
+    tn_space space;
+    tn_decomposed found;
+    tn_error error = {0};
+    load(turned,
+         "kind: space\nname: nothing\nmodel: model.yaml\ndevice: u55c\n"
+         "set: [build.layouts=ideal, build.buffers=separate, build.placement=as-built, build.columns=5,"
+         " build.kernels=2, build.sharing=shared, build.read_ports=2, precision=bf16]\n"
+         "objectives: [uram, on_chip_bytes, dsp]\ncaps: {bram18: 52}\nchoices:\n"
+         "  build.rows: {from: 1, to: 5}\n  layers.key.rank: [1, 6, 8, 4]\n"
+         "  layers.value.rank: [5, 3]\n  layers.query.rank: [8, 5, 2]\n",
+         &space);
+    test_ok(tn_decompose(&space, &(tn_decompose_options){.threads = 1}, &found, &error), &error);
+    assert_true(found.count > 0);
+    for (size_t k = 0; k < space.objectives; k++) assert_true(isfinite(found.factor[k]));
+    for (size_t m = 0; m < found.count; m++) assert_true(found.evaluation[m].price.on_chip_bytes == 0);
+    tn_decomposed_free(&found);
+}
+
 static const char htucker[] =
     "kind: model\nname: ht\nbatch: 1\nsequence: 3\nweights:\n"
     "  square: {format: ht, m: 2x6, n: 2x6, rank: 3}\nlayers:\n"
@@ -504,6 +540,7 @@ int main(void) {
         cmocka_unit_test(staging_memories_hold_no_more_than_operands),
         cmocka_unit_test(staging_memories_hold_no_less_than_operands),
         cmocka_unit_test(decompositions_find_what_fits),
+        cmocka_unit_test(bounds_of_nothing_cover_none),
         cmocka_unit_test(decompositions_of_few_designs_miss_none),
         cmocka_unit_test(peaks_of_sets_are_the_least),
         cmocka_unit_test(idle_keys_are_not_idle_elsewhere),
