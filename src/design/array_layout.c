@@ -156,7 +156,6 @@ static tn_status tell_states(const teller *report) {
             *layout = *parameter;
             layout->name = name;
             layout->memory = memory;
-            layout->slices *= step->array[update->reads[k]].elements / step->array[update->reads[0]].elements;
             TN_TRY(measure(report, layout));
         }
     }

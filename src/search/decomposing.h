@@ -58,6 +58,10 @@ tn_status tn_decomposing_status(const tn_decomposing *state, tn_error *error);
 void tn_decomposing_digits(const tn_decomposing *state, const tn_build_task *job, size_t point,
                            uint32_t *digit);
 
+/* As tn_evaluate_digits, and no interruption is heard meanwhile: a search of flows that is cut short makes another design. */
+tn_status tn_decomposing_price(tn_evaluator *evaluator, const uint32_t *digit, tn_evaluation *evaluation,
+                               uint32_t *cause, tn_error *error);
+
 /* What the costs of a point of a front say of quantities; the rest stays 0. */
 tn_evaluation tn_decomposing_bound(const tn_decomposing *state, const tn_build_task *job, size_t point);
 

@@ -299,15 +299,21 @@ static tn_known_design *chosen_design(const tn_decomposing *state, size_t index)
 
 /* ---- true prices ---- */
 
-static bool is_far(const tn_decomposing *state, const tn_build_task *job, size_t point) {
-    const tn_known_design *design = &job->design[point];
-    if (job->listed || design->cause != TN_CAUSE_NONE) return false;
-    const tn_evaluation bound = tn_decomposing_bound(state, job, point);
-    for (size_t k = 0; k < state->space->objectives; k++) {
-        const tn_quantity *objective = state->space->objective[k];
-        if (!objective->maximise && objective->get(&bound) == 0 && objective->get(&design->evaluation) > 0)
-            return true;
-    }
+tn_status tn_decomposing_price(tn_evaluator *evaluator, const uint32_t *digit, tn_evaluation *evaluation,
+                               uint32_t *cause, tn_error *error) {
+    tn_interrupt_hold();
+    const tn_status status = tn_evaluate_digits(evaluator, digit, evaluation, cause, error);
+    tn_interrupt_release();
+    return status;
+}
+
+/* Of a build that is listed what was chosen is no bound. */
+static bool is_far(const tn_decomposing *state, size_t index, const tn_known_design *design) {
+    tn_point price;
+    if (state->task[state->chosen.left[index]].listed || design->cause != TN_CAUSE_NONE) return false;
+    tn_space_point(state->space, &design->evaluation, 0, &price);
+    for (size_t k = 0; k < state->space->objectives; k++)
+        if (state->chosen.value[k][index] == 0 && price.value[k] > 0) return true;
     return false;
 }
 
@@ -327,12 +333,10 @@ static void evaluate_some(tn_decomposing *state, size_t *next, tn_status *status
         if (design->evaluated) continue;
         tn_decomposing_digits(state, &state->task[state->chosen.left[index]], state->chosen.right[index],
                               digit);
-        tn_interrupt_hold(); /* a search of flows that is cut short makes another design */
-        found = tn_evaluate_digits(evaluator, digit, &design->evaluation, &design->cause, &own);
-        tn_interrupt_release();
+        found = tn_decomposing_price(evaluator, digit, &design->evaluation, &design->cause, &own);
         if (found != TN_OK) break;
         design->evaluated = true;
-        design->is_far = is_far(state, &state->task[state->chosen.left[index]], state->chosen.right[index]);
+        design->is_far = is_far(state, index, design);
 #pragma omp critical(tenfold_decomposition)
         {
             state->evaluated++;

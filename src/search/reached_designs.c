@@ -75,10 +75,8 @@ static void price_some(tn_reach *reaching, size_t *at, tn_status *status, tn_err
                 next->cause[i] = not_priced;
                 continue;
             }
-            tn_interrupt_hold(); /* a search of flows that is cut short makes another design */
-            found = tn_evaluate_digits(evaluator, next->digit + i * reaching->choices, &next->evaluation[i],
-                                       &next->cause[i], &own);
-            tn_interrupt_release();
+            found = tn_decomposing_price(evaluator, next->digit + i * reaching->choices, &next->evaluation[i],
+                                         &next->cause[i], &own);
         }
 #pragma omp critical(tenfold_bounded_front)
         tn_progress_report(reaching->state->options->progress, *at < next->count ? *at : next->count,
