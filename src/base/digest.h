@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Where a direct-mapped table keeps what belongs to a key. */
 
@@ -24,6 +25,17 @@ static inline uint64_t tn_hash_counts(const uint64_t *count, size_t counts) {
 static inline uint64_t tn_hash_word(uint64_t hash, uint64_t word) {
     hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
     return hash ^ hash >> 32;
+}
+
+/* Bytes taken into a hash, a word at a time. */
+static inline uint64_t tn_hash_bytes(uint64_t hash, const void *data, size_t length) {
+    const unsigned char *byte = (const unsigned char *)data;
+    for (size_t i = 0; i < length; i += sizeof(uint64_t)) {
+        uint64_t word = 0;
+        memcpy(&word, byte + i, length - i < sizeof word ? length - i : sizeof word);
+        hash = tn_hash_word(hash, word);
+    }
+    return hash;
 }
 
 enum { TN_DIGEST_BYTES = 32, TN_DIGEST_TEXT = 2 * TN_DIGEST_BYTES + 1 };

@@ -4,11 +4,12 @@
 
 #include <string.h>
 
-enum { LISTS = 8192, PROBLEM_LISTS = 1024 }; /* as many as layers that a sweep keeps at once */
+enum { LISTS = 8192 }; /* as many as layers that a sweep keeps at once */
 enum { PROGRAMS_KEPT = 64 };
 
 struct tn_known_problem {
     tn_layout_problem read;
+    tn_laid_layer *layer; /* the last of those with it */
     tn_known_problem *next;
 };
 
@@ -35,13 +36,14 @@ struct tn_laid_layer {
     const tn_layouts *layouts;      /* NULL: not searched for yet */
     layer_times *times;
     part_time *parts;
-    tn_laid_layer *next;
+    tn_laid_layer *next; /* in the list of its hash */
+    tn_laid_layer *like; /* another one of its problem */
 };
 
 tn_status tn_laid_layers_begin(tn_laid_layers *layers, tn_arena *arena, tn_error *error) {
     *layers = (tn_laid_layers){.arena = arena};
     TN_TRY(tn_layout_room_begin(&layers->room, arena, error));
-    TN_TRY(TN_NEW(arena, PROBLEM_LISTS, &layers->problem, error));
+    TN_TRY(TN_NEW(arena, LISTS, &layers->problem, error));
     TN_TRY(TN_NEW(arena, PROGRAMS_KEPT, &layers->last, error));
     return TN_NEW(arena, LISTS, &layers->list, error);
 }
@@ -50,7 +52,7 @@ static tn_status find_problem(tn_laid_layers *layers, const tn_program *program,
                               tn_known_problem **problem, tn_error *error) {
     const uint64_t key[] = {edges->rows, edges->columns, edges->reduction, edges->systolic,
                             (uint64_t)(uintptr_t)program};
-    tn_known_problem **list = &layers->problem[tn_hash_place(tn_hash_counts(key, 5), PROBLEM_LISTS)];
+    tn_known_problem **list = &layers->problem[tn_hash_place(tn_hash_counts(key, 5), LISTS)];
     *problem = *list;
     while (*problem && ((*problem)->read.program != program ||
                         memcmp(&(*problem)->read.edges, edges, sizeof *edges) != 0))
@@ -67,11 +69,18 @@ static tn_status find_problem(tn_laid_layers *layers, const tn_program *program,
     return TN_OK;
 }
 
-/* The list that layers of such a problem are in. */
+/* The list that a layer with these demands is in. */
 static tn_laid_layer **list_of(const tn_laid_layers *layers, const tn_known_problem *problem,
-                               tn_banking banking) {
-    const uint64_t key[] = {(uint64_t)(uintptr_t)problem, banking};
-    return &layers->list[tn_hash_place(tn_hash_counts(key, 2), LISTS)];
+                               tn_banking banking, const tn_layout_demand *demand) {
+    const uint64_t hash = tn_hash_word(banking, (uint64_t)(uintptr_t)problem);
+    const size_t bytes = problem->read.program->tensors * sizeof *demand;
+    return &layers->list[tn_hash_place(tn_hash_bytes(hash, demand, bytes), LISTS)];
+}
+
+static bool is_laid_so(const tn_laid_layer *layer, const tn_known_problem *problem, tn_banking banking,
+                       const tn_layout_demand *demand) {
+    return layer->problem == problem && layer->banking == banking &&
+           memcmp(layer->demand, demand, problem->read.program->tensors * sizeof *demand) == 0;
 }
 
 tn_status tn_laid_layer_find(tn_laid_layers *layers, const tn_program *program, const tn_kernel_edges *edges,
@@ -79,16 +88,17 @@ tn_status tn_laid_layer_find(tn_laid_layers *layers, const tn_program *program, 
                              tn_error *error) {
     tn_known_problem *problem;
     TN_TRY(find_problem(layers, program, edges, &problem, error));
-    tn_laid_layer **list = list_of(layers, problem, banking), *known = *list;
-    while (known && (known->problem != problem || known->banking != banking ||
-                     memcmp(known->demand, demand, program->tensors * sizeof *demand) != 0))
-        known = known->next;
+    tn_laid_layer **list = list_of(layers, problem, banking, demand), *known = *list;
+    while (known && !is_laid_so(known, problem, banking, demand)) known = known->next;
     *layer = known;
     if (known) return TN_OK;
+    tn_layout_demand *own;
+    TN_TRY(TN_NEW(layers->arena, program->tensors, &own, error));
+    memcpy(own, demand, program->tensors * sizeof *demand);
     TN_TRY(TN_NEW(layers->arena, 1, &known, error));
-    *known = (tn_laid_layer){.problem = problem, .banking = banking, .demand = demand, .next = *list};
-    *layer = *list = known;
-    layers->count++;
+    *known = (tn_laid_layer){
+        .problem = problem, .banking = banking, .demand = own, .next = *list, .like = problem->layer};
+    *layer = *list = problem->layer = known;
     return TN_OK;
 }
 
@@ -122,14 +132,10 @@ static bool shares_alike(const tn_laid_layer *a, const tn_laid_layer *b) {
 }
 
 /* Bounds that were found for a layer of other demands that makes no difference to them; NULL: none. */
-static const layer_times *bounds_alike(const tn_laid_layers *layers, const tn_laid_layer *layer,
-                                       const tn_matmul *kernel) {
-    const tn_laid_layer *other = *list_of(layers, layer->problem, layer->banking);
-    for (; other; other = other->next) {
+static const layer_times *bounds_alike(const tn_laid_layer *layer, const tn_matmul *kernel) {
+    for (const tn_laid_layer *other = layer->problem->layer; other; other = other->like) {
         const layer_times *times = other->times;
-        if (other->problem != layer->problem || other->banking != layer->banking ||
-            !shares_alike(layer, other))
-            continue;
+        if (other->banking != layer->banking || !shares_alike(layer, other)) continue;
         while (times && !is_of_lane(times, kernel, true)) times = times->next;
         if (times) return times;
     }
@@ -143,7 +149,7 @@ static tn_status find_times(tn_laid_layers *layers, tn_laid_layer *layer, bool a
     while (times && !is_of_lane(times, kernel, at_least)) times = times->next;
     *found = times;
     if (times) return TN_OK;
-    const layer_times *alike = at_least ? bounds_alike(layers, layer, kernel) : NULL;
+    const layer_times *alike = at_least ? bounds_alike(layer, kernel) : NULL;
     TN_TRY(TN_NEW(layers->arena, 1, &times, error));
     *times = (layer_times){.at_least = at_least, .next = layer->times};
     memcpy(&times->lane, &kernel->lane, sizeof kernel->lane); /* padding, too: lanes compare as bytes */

@@ -18,7 +18,6 @@ typedef struct tn_known_problem tn_known_problem;
 typedef struct tn_laid_layers {
     tn_arena *arena;
     tn_layout_room room;
-    size_t count;
     tn_laid_layer **list;       /* by hash */
     tn_known_problem **problem; /* by hash */
     tn_known_problem **last;    /* by hash of the program: the last of one */
@@ -26,8 +25,8 @@ typedef struct tn_laid_layers {
 
 tn_status tn_laid_layers_begin(tn_laid_layers *layers, tn_arena *arena, tn_error *error);
 
-/* The layer of such demands, a new one where there is none yet; nothing is searched. demand[program->tensors] and program
- * must live as long as `layers`. */
+/* The layer of such demands, a new one where there is none yet; nothing is searched. demand[program->tensors]; program must
+ * live as long as `layers`. */
 tn_status tn_laid_layer_find(tn_laid_layers *layers, const tn_program *program, const tn_kernel_edges *edges,
                              tn_banking banking, const tn_layout_demand *demand, tn_laid_layer **layer,
                              tn_error *error);

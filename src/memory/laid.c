@@ -175,7 +175,8 @@ static tn_status lay_layer(tn_layer_out *layout, uint32_t layer) {
     tn_laid_layers *layers = &layout->laid_step->programs->layers;
     tn_layout_demand *demand;
     if (!program) return TN_OK;
-    TN_TRY(TN_NEW(layers->arena, program->tensors, &demand, layout->error));
+    tn_arena_reset(&layers->room.scratch);
+    TN_TRY(TN_NEW(&layers->room.scratch, program->tensors, &demand, layout->error));
     for (uint32_t t = 0; t < program->tensors; t++) demand[t] = demand_of(layout, layer, t);
     tn_laid_layer *laid_layer;
     TN_TRY(tn_laid_layer_find(layers, program, &edges, tn_split_banking(build->split), demand, &laid_layer,

@@ -49,8 +49,10 @@ static tn_status find_way(tn_layer_out *layout, uint32_t layer, const uint32_t f
     const bool looked_up = program != layout->step->layer[layer].program;
     const tn_kernel_edges edges = tn_build_edges(build);
     const uint32_t row = tn_widest_row_log(build);
+    tn_laid_layers *layers = &layout->laid_step->programs->layers;
     tn_layout_demand *demand;
-    TN_TRY(TN_NEW(layout->laid_step->programs->layers.arena, program->tensors, &demand, layout->error));
+    tn_arena_reset(&layers->room.scratch);
+    TN_TRY(TN_NEW(&layers->room.scratch, program->tensors, &demand, layout->error));
     for (uint32_t t = 0; t < program->tensors; t++) {
         demand[t] = (tn_layout_demand){.is_updated = true, .is_looked_up = looked_up};
         if (!shares || !is_matrix(layout, layout->arrays->of_tensor[layer][t]) ||
@@ -63,8 +65,8 @@ static tn_status find_way(tn_layer_out *layout, uint32_t layer, const uint32_t f
         demand[t].token_log = (uint8_t)(looked_up ? 0 : row - f);
         demand[t].row_log = (uint8_t)(looked_up ? f : row);
     }
-    return tn_laid_layer_find(&layout->laid_step->programs->layers, program, &edges,
-                              tn_split_banking(build->split), demand, way, layout->error);
+    return tn_laid_layer_find(layers, program, &edges, tn_split_banking(build->split), demand, way,
+                              layout->error);
 }
 
 static tn_status lay_layer_alone(tn_layer_out *layout, uint32_t layer) {
