@@ -134,7 +134,7 @@ static tn_status write_evolved(const tn_space *space, const tn_sweep_options *op
     tn_outcome_begin(space, &outcome);
     outcome.evaluated = outcome.evaluated_now = found->evaluated;
     memcpy(outcome.count, found->cause, sizeof outcome.count);
-    outcome.completion = TN_BUDGET;
+    outcome.completion = found->stopped ? TN_STOPPED : TN_BUDGET;
     outcome.seconds = found->seconds;
     outcome.method = tn_method_names[TN_EVOLVE];
     tn_status status = write_found(space, options, folder, &front, &outcome, summary, error);

@@ -38,6 +38,7 @@ typedef struct {
     individual *item; /* [2 * POPULATION] */
     uint32_t *digits; /* theirs */
     size_t parents, children;
+    size_t finished; /* the first of all evaluated, whose generations were */
 } evolution;
 
 /* ---- what was evaluated ---- */
@@ -171,6 +172,8 @@ static tn_status evaluate_children(evolution *population, tn_error *error) {
 #pragma omp parallel num_threads(threads)
     evaluate_some(population, &status, error);
     TN_TRY(status);
+    /* An interrupted search of flows ends with what it has: another design than the one that was asked for. */
+    if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "interrupted");
     for (size_t i = 0; i < population->children; i++) {
         individual *child = &population->item[population->parents + i];
         tn_point point = {0};
@@ -274,6 +277,7 @@ static tn_status generations(evolution *population, tn_error *error) {
         TN_TRY(add_children(population, drawn, error));
         if (population->children == 0) return TN_OK; /* hardly any design is left */
         TN_TRY(evaluate_children(population, error));
+        population->finished = population->count;
         select_parents(population);
         if (population->options->progress)
             tn_progress_report(population->options->progress, population->count, population->options->budget);
@@ -287,7 +291,7 @@ static tn_status keep_front(evolution *population, tn_evolved *found, tn_error *
     tn_point *point = NULL;
     tn_archive_begin(&front, space->objectives);
     tn_status status = TN_OK;
-    for (size_t i = 0; status == TN_OK && i < population->count; i++) {
+    for (size_t i = 0; status == TN_OK && i < population->finished; i++) {
         tn_point own;
         found->cause[population->cause[i]]++;
         if (population->cause[i] != TN_CAUSE_NONE) continue;
@@ -307,7 +311,7 @@ static tn_status keep_front(evolution *population, tn_evolved *found, tn_error *
             found->evaluation[i] = population->evaluation[point[i].id];
         }
     }
-    found->evaluated = population->count;
+    found->evaluated = population->finished;
     tn_archive_free(&front);
     tn_free(point);
     return status;
@@ -323,6 +327,8 @@ tn_status tn_evolve(const tn_space *space, const tn_evolve_options *options, tn_
         return tn_fail(error, TN_LIMIT, "a budget of over 2^30 designs for an evolution; take less");
     tn_status status = begin(&population, error);
     if (status == TN_OK) status = generations(&population, error);
+    found->stopped = status == TN_INTERRUPTED && population.finished > 0;
+    if (found->stopped) status = TN_OK;
     if (status == TN_OK) status = keep_front(&population, found, error);
     found->seconds = tn_clock_seconds() - started;
     tn_free(population.digit);

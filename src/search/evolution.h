@@ -25,10 +25,11 @@ typedef struct tn_evolved {
     uint32_t *digit; /* [count][choices] of the front's designs */
     tn_evaluation *evaluation;
     uint64_t evaluated, cause[TN_CAUSES]; /* of those evaluated */
+    bool stopped;                         /* by an interruption: the front of the generations before it */
     double seconds;
 } tn_evolved;
 
-/* Free with tn_evolved_free. */
+/* TN_INTERRUPTED where not even the first generation was finished. Free with tn_evolved_free. */
 tn_status tn_evolve(const tn_space *space, const tn_evolve_options *options, tn_evolved *found,
                     tn_error *error);
 void tn_evolved_free(tn_evolved *found);

@@ -6,7 +6,6 @@
 #include "base/random.h"
 #include "front/archive.h"
 #include "search/decomposition.h"
-#include "search/evolution.h"
 #include "support/folder.h"
 #include "support/models.h"
 #include "support/shared.h"
@@ -219,49 +218,6 @@ static void fronts_are_the_enumerated_ones(void **state) {
     tn_random_close(draw);
     assert_true(exact >= (unsigned)spaces / 2);
     assert_true(refused <= (unsigned)spaces / 4);
-}
-
-/* Sampled fronts: the same whatever the threads, never better than the exact one, and near it. */
-static void evolved_fronts_are_near(void **state) {
-    (void)state;
-    tn_arena arena = {0};
-    tn_space space;
-    tn_decomposed exact;
-    tn_evolved found[2];
-    tn_archive front;
-    static const char set[] = "set=[build.layouts=ideal, build.buffers=separate, build.group=1, "
-                              "build.off_chip_over_bytes=4096]";
-    const char *sets[] = {set};
-    assert_int_equal(
-        tn_space_load(test_source("tests/space/data/layers.yaml"), sets, 1, NULL, &arena, &space, NULL),
-        TN_OK);
-    assert_int_equal(tn_decompose(&space, &(tn_decompose_options){.threads = 2}, &exact, NULL), TN_OK);
-    assert_true(exact.exact && exact.count > 3);
-    for (unsigned i = 0; i < 2; i++) {
-        const tn_evolve_options options = {.budget = 150, .seed = 7, .threads = 1 + i};
-        assert_int_equal(tn_evolve(&space, &options, &found[i], NULL), TN_OK);
-        assert_int_equal(found[i].evaluated, 150);
-    }
-    assert_int_equal(found[0].count, found[1].count);
-    assert_memory_equal(found[0].digit, found[1].digit,
-                        found[0].count * space.choices.count * sizeof *found[0].digit);
-    tn_archive_begin(&front, space.objectives);
-    for (size_t i = 0; i < exact.count; i++) {
-        tn_point point;
-        tn_space_point(&space, &exact.evaluation[i], i, &point);
-        assert_int_equal(tn_archive_offer(&front, &point, NULL), TN_OK);
-    }
-    for (size_t i = 0; i < found[0].count; i++) {
-        tn_point point;
-        tn_space_point(&space, &found[0].evaluation[i], i, &point);
-        assert_true(tn_archive_covers(&front, point.value));
-    }
-    /* Most of the 192 designs were evaluated, so most of the front was found. */
-    assert_true(2 * found[0].count > exact.count);
-    for (int i = 0; i < 2; i++) tn_evolved_free(&found[i]);
-    tn_archive_free(&front);
-    tn_decomposed_free(&exact);
-    tn_arena_free(&arena);
 }
 
 /* A constraint that not every design holds, and no objective that tells designs of a build apart: the fastest is not the front's. */
@@ -544,7 +500,6 @@ static void what_has_no_bound_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fronts_are_the_enumerated_ones),
-        cmocka_unit_test(evolved_fronts_are_near),
         cmocka_unit_test(of_equal_designs_the_least_id_stands),
         cmocka_unit_test(what_does_not_split_is_bounded),
         cmocka_unit_test(what_is_learned_is_bounded),

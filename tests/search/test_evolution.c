@@ -1,0 +1,118 @@
+/* Fronts by evolution: against the exact one, and of a run that was cut short. */
+#include "base/interrupt.h"
+#include "front/archive.h"
+#include "search/decomposition.h"
+#include "search/evolution.h"
+#include "support/models.h"
+#include "support/shared.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Sampled fronts: the same whatever the threads, never better than the exact one, and near it. */
+static void evolved_fronts_are_near(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_space space;
+    tn_decomposed exact;
+    tn_evolved found[2];
+    tn_archive front;
+    static const char set[] = "set=[build.layouts=ideal, build.buffers=separate, build.group=1, "
+                              "build.off_chip_over_bytes=4096]";
+    const char *sets[] = {set};
+    assert_int_equal(
+        tn_space_load(test_source("tests/space/data/layers.yaml"), sets, 1, NULL, &arena, &space, NULL),
+        TN_OK);
+    assert_int_equal(tn_decompose(&space, &(tn_decompose_options){.threads = 2}, &exact, NULL), TN_OK);
+    assert_true(exact.exact && exact.count > 3);
+    for (unsigned i = 0; i < 2; i++) {
+        const tn_evolve_options options = {.budget = 150, .seed = 7, .threads = 1 + i};
+        assert_int_equal(tn_evolve(&space, &options, &found[i], NULL), TN_OK);
+        assert_int_equal(found[i].evaluated, 150);
+    }
+    assert_int_equal(found[0].count, found[1].count);
+    assert_memory_equal(found[0].digit, found[1].digit,
+                        found[0].count * space.choices.count * sizeof *found[0].digit);
+    tn_archive_begin(&front, space.objectives);
+    for (size_t i = 0; i < exact.count; i++) {
+        tn_point point;
+        tn_space_point(&space, &exact.evaluation[i], i, &point);
+        assert_int_equal(tn_archive_offer(&front, &point, NULL), TN_OK);
+    }
+    for (size_t i = 0; i < found[0].count; i++) {
+        tn_point point;
+        tn_space_point(&space, &found[0].evaluation[i], i, &point);
+        assert_true(tn_archive_covers(&front, point.value));
+    }
+    /* Most of the 192 designs were evaluated, so most of the front was found. */
+    assert_true(2 * found[0].count > exact.count);
+    for (int i = 0; i < 2; i++) tn_evolved_free(&found[i]);
+    tn_archive_free(&front);
+    tn_decomposed_free(&exact);
+    tn_arena_free(&arena);
+}
+
+/* Heard in the generation after so many designs. */
+static void interrupt_behind(void *user, uint64_t done, uint64_t total) {
+    (void)total;
+    if (done >= *(const uint64_t *)user) tn_interrupt();
+}
+
+/* The front of the generations that were finished, as a run that had no more to do finds it. */
+static void what_was_finished_stays(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_space space;
+    tn_evolved whole, cut;
+    uint64_t most = 400;
+    const tn_progress progress = {.report = interrupt_behind, .user = &most};
+    assert_int_equal(
+        tn_space_load(test_source("tests/space/data/small.yaml"), NULL, 0, NULL, &arena, &space, NULL),
+        TN_OK);
+    assert_int_equal(
+        tn_evolve(&space, &(tn_evolve_options){.budget = most, .seed = 3, .threads = 2}, &whole, NULL),
+        TN_OK);
+    assert_false(whole.stopped);
+    const tn_status status = tn_evolve(
+        &space, &(tn_evolve_options){.budget = 1000, .seed = 3, .threads = 2, .progress = &progress}, &cut,
+        NULL);
+    tn_interrupt_clear();
+    assert_int_equal(status, TN_OK);
+    assert_true(cut.stopped);
+    assert_int_equal(cut.evaluated, most);
+    assert_int_equal(cut.count, whole.count);
+    assert_memory_equal(cut.cause, whole.cause, sizeof cut.cause);
+    assert_memory_equal(cut.digit, whole.digit, cut.count * space.choices.count * sizeof *cut.digit);
+    tn_evolved_free(&whole);
+    tn_evolved_free(&cut);
+    tn_arena_free(&arena);
+}
+
+static void nothing_finished_is_told(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_space space;
+    tn_evolved found;
+    assert_int_equal(
+        tn_space_load(test_source("tests/space/data/small.yaml"), NULL, 0, NULL, &arena, &space, NULL),
+        TN_OK);
+    tn_interrupt();
+    const tn_status status =
+        tn_evolve(&space, &(tn_evolve_options){.budget = 400, .threads = 1}, &found, NULL);
+    tn_interrupt_clear();
+    assert_int_equal(status, TN_INTERRUPTED);
+    tn_arena_free(&arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(evolved_fronts_are_near),
+        cmocka_unit_test(what_was_finished_stays),
+        cmocka_unit_test(nothing_finished_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, test_models_end);
+}
