@@ -256,7 +256,11 @@ static tn_status compare_tables(tn_database *database, sqlite3_stmt *query, cons
         TN_TRY(tn_database_step(database, query, &found, error));
         if (!found) return TN_OK;
         if (*count == tables || *count == 16 || !is_table(query, table[*count]))
-            return refuse(database, "has other tables than a store of this program", error);
+            return refuse(
+                database,
+                "has other tables than this sweep's: it holds another space, or is no store of this "
+                "program; give another folder",
+                error);
         root[*count] = sqlite3_column_int64(query, 2);
         for (size_t i = 0; i < *count; i++)
             if (root[i] == root[*count]) return refuse(database, "has two tables in one place", error);

@@ -142,14 +142,43 @@ static tn_status write_evolved(const tn_space *space, const tn_sweep_options *op
     return status;
 }
 
+/* ---- what is kept with the results of each method */
+
 /* Designs that an evolution evaluates where no budget is given. */
 enum { USUAL_BUDGET = 20000 };
 
-static tn_status evolve(const tn_space *space, const tn_sweep_options *options, const char *folder,
-                        const tn_progress *progress, tn_summary *summary, tn_error *error) {
+static bool asks_certificate(const tn_sweep_options *options) {
+    return options->has_epsilon || options->seconds > 0;
+}
+
+static tn_sweep_options evolution_of(const tn_sweep_options *options) {
     tn_sweep_options stored = *options;
     stored.method = TN_EVOLVE;
     if (stored.budget == 0) stored.budget = USUAL_BUDGET;
+    return stored;
+}
+
+static tn_sweep_options decomposition_of(const tn_sweep_options *options) {
+    tn_sweep_options stored = *options;
+    stored.method = TN_DECOMPOSE;
+    stored.has_epsilon = true;
+    if (!asks_certificate(options)) stored.epsilon = usual_epsilon;
+    return stored;
+}
+
+/* Where a certificate can't be had. */
+static tn_sweep_options without_certificate(const tn_sweep_options *options) {
+    tn_sweep_options plain = *options;
+    plain.has_epsilon = false;
+    plain.epsilon = plain.seconds = 0;
+    return plain;
+}
+
+/* ---- methods */
+
+static tn_status evolve(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                        const tn_progress *progress, tn_summary *summary, tn_error *error) {
+    const tn_sweep_options stored = evolution_of(options);
     const tn_evolve_options own = {
         .budget = stored.budget, .seed = options->seed, .threads = options->threads, .progress = progress};
     tn_evolved found;
@@ -163,21 +192,17 @@ static tn_status evolve(const tn_space *space, const tn_sweep_options *options, 
 static tn_status decompose(const tn_space *space, const tn_sweep_options *options, const char *folder,
                            const tn_progress *progress, tn_summary *summary, const char **refused,
                            tn_error *error) {
-    const bool asked = options->has_epsilon || options->seconds > 0;
-    const tn_decompose_options own = {.epsilon = asked ? options->epsilon : usual_epsilon,
+    const tn_sweep_options stored = decomposition_of(options);
+    const tn_decompose_options own = {.epsilon = stored.epsilon,
                                       .seconds = options->seconds,
                                       .threads = options->threads,
                                       .progress = progress};
-    tn_sweep_options stored = *options;
     tn_decomposed found;
     if (space->variant) {
         *refused = "its models or devices are choices; decompose each on its own, and `tenfold compare` "
                    "their folders";
         return TN_OK;
     }
-    stored.method = TN_DECOMPOSE;
-    stored.has_epsilon = true;
-    stored.epsilon = own.epsilon;
     TN_TRY(tn_decompose(space, &own, &found, error));
     const bool missed = found.count == 0 && !found.none_fits;
     *refused = found.refused;
@@ -186,10 +211,6 @@ static tn_status decompose(const tn_space *space, const tn_sweep_options *option
     tn_status status = *refused ? TN_OK : write_decomposed(space, &stored, folder, &found, summary, error);
     tn_decomposed_free(&found);
     return status;
-}
-
-static bool asks_certificate(const tn_sweep_options *options) {
-    return options->has_epsilon || options->seconds > 0;
 }
 
 /* Whether every design is to be evaluated. */
@@ -226,22 +247,30 @@ static tn_status refuse(const tn_space *space, const char *why, tn_error *error)
                       "the front can't be found by decomposition: %.500s (docs/decomposition.md)", why);
 }
 
+/* Before the search, which may take long: the folder may hold what was found, whichever method finds it in the end. */
+static tn_status check_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                              tn_error *error) {
+    const tn_sweep_options plain = without_certificate(options);
+    const tn_sweep_options ends[] = {decomposition_of(options), evolution_of(&plain), plain};
+    if (options->method == TN_EVOLVE || options->budget)
+        return tn_sweep_db_check(folder, space, &ends[1], 1, error);
+    return tn_sweep_db_check(folder, space, ends, options->method == TN_DECOMPOSE ? 1 : 3, error);
+}
+
 tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
                           const tn_progress *progress, tn_summary *summary, tn_error *error) {
     const char *refused = NULL;
-    bool small = tn_can_enumerate(space);
     TN_TRY(check(space, options, error));
     if (is_enumeration(space, options)) return enumerate(space, options, folder, progress, summary, error);
+    TN_TRY(check_folder(space, options, folder, error));
     if (options->method == TN_EVOLVE || options->budget)
         return evolve(space, options, folder, progress, summary, error);
     TN_TRY(decompose(space, options, folder, progress, summary, &refused, error));
     if (!refused) return TN_OK;
     if (options->method == TN_DECOMPOSE) return refuse(space, refused, error);
-    tn_sweep_options plain = *options;
-    plain.has_epsilon = false;
-    plain.epsilon = plain.seconds = 0;
+    const tn_sweep_options plain = without_certificate(options);
     tn_progress_begin(progress, "designs");
-    TN_TRY((small ? enumerate : evolve)(space, &plain, folder, progress, summary, error));
+    TN_TRY((tn_can_enumerate(space) ? enumerate : evolve)(space, &plain, folder, progress, summary, error));
     summary->refused = refused;
     return TN_OK;
 }

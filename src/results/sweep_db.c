@@ -134,19 +134,25 @@ static tn_status get_identity(const tn_sweep_db *store, tn_database *database,
                : tn_sweep_db_distrust(store, "is damaged: it does not say what was swept", error);
 }
 
-static tn_status check_identity(const tn_sweep_db *store, tn_database *database, bool resume,
-                                tn_error *error) {
+/* is_same: what the file holds is what is asked for; resuming: what --resume does. */
+static tn_status check_same(const tn_sweep_db *store, bool is_same, bool resume, const char *resuming,
+                            tn_error *error) {
     const tn_position position = {.file = store->path};
-    char found[TN_IDENTITY_TEXT];
-    TN_TRY(get_identity(store, database, found, error));
-    if (strcmp(found, store->identity) != 0)
+    if (!is_same)
         return tn_fail_at(error, TN_INPUT, position,
                           "holds another sweep (its space, model, device, shard, budget or seed differ); "
                           "give another folder");
     if (!resume)
         return tn_fail_at(error, TN_INPUT, position,
-                          "holds this sweep already; --resume goes on with it, or give another folder");
+                          "holds this sweep already; --resume %s, or give another folder", resuming);
     return TN_OK;
+}
+
+static tn_status check_identity(const tn_sweep_db *store, tn_database *database, bool resume,
+                                tn_error *error) {
+    char found[TN_IDENTITY_TEXT];
+    TN_TRY(get_identity(store, database, found, error));
+    return check_same(store, strcmp(found, store->identity) == 0, resume, "goes on with it", error);
 }
 
 /* ---- opening */
@@ -253,6 +259,32 @@ tn_status tn_sweep_db_open(const char *folder, const tn_space *space, const tn_s
         *store = made;
     else
         tn_sweep_db_close(made);
+    return status;
+}
+
+static tn_status check_folder(tn_sweep_db *store, const char *folder, const tn_sweep_options *options,
+                              size_t count, tn_error *error) {
+    char found[TN_IDENTITY_TEXT];
+    bool is_empty, is_same = false;
+    TN_TRY(open_folder(store, folder, error));
+    if (faccessat(store->folder, file_name, F_OK, 0) != 0) return TN_OK;
+    TN_TRY(open_database(store, TN_DATABASE_READ, &is_empty, error));
+    if (is_empty) return TN_OK;
+    TN_TRY(get_identity(store, &store->database, found, error));
+    for (size_t i = 0; i < count; i++) {
+        TN_TRY(tn_sweep_identity(store->space, &options[i], store->identity, error));
+        is_same |= strcmp(found, store->identity) == 0;
+    }
+    return check_same(store, is_same, options->resume, "looks for its front anew", error);
+}
+
+tn_status tn_sweep_db_check(const char *folder, const tn_space *space, const tn_sweep_options *options,
+                            size_t count, tn_error *error) {
+    tn_sweep_db *store;
+    if (access(folder, F_OK) != 0 || options->repair) return TN_OK;
+    TN_TRY(new_store(space, &store, error));
+    const tn_status status = check_folder(store, folder, options, count, error);
+    tn_sweep_db_close(store);
     return status;
 }
 

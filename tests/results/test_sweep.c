@@ -261,6 +261,42 @@ static void interrupted_goes_on(void **state) {
     assert_same_results("one", "stopped");
 }
 
+static void count_reports(void *user, uint64_t done, uint64_t total) {
+    (void)done;
+    (void)total;
+    ++*(unsigned *)user;
+}
+
+/* A front that is written when it is found is not looked for where it can't be kept. */
+static void a_taken_folder_is_told_before_the_search(void **state) {
+    (void)state;
+    unsigned reports = 0;
+    const tn_progress progress = {.report = count_reports, .user = &reports};
+    static const tn_sweep_options own = {.method = TN_EVOLVE, .budget = 300};
+    static const struct {
+        tn_sweep_options options;
+        const char *told;
+    } refused[] = {{{.method = TN_EVOLVE, .budget = 300}, "holds this sweep already"},
+                   {{.method = TN_EVOLVE, .budget = 301, .resume = true}, "holds another sweep"},
+                   {{.method = TN_DECOMPOSE, .resume = true}, "holds another sweep"},
+                   {{.seconds = 1, .resume = true}, "holds another sweep"}};
+    const char *folder = test_in_folder("bred");
+    tn_summary first = sweep(&own, "bred", &progress), summary;
+    assert_true(first.evaluated == 300 && reports > 0);
+    reports = 0;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        tn_error error = {0};
+        assert_int_equal(tn_sweep_folder(&space, &refused[i].options, folder, &progress, &summary, &error),
+                         TN_INPUT);
+        assert_non_null(strstr(error.message, refused[i].told));
+        assert_int_equal(reports, 0);
+    }
+    tn_sweep_options again = own;
+    again.resume = true;
+    assert_int_equal(sweep(&again, "bred", &progress).front, first.front);
+    assert_true(reports > 0);
+}
+
 static void budget_is_drawn_by_the_seed(void **state) {
     (void)state;
     const tn_sweep_options options = {.budget = space.choices.designs / 3, .seed = 7};
@@ -366,6 +402,7 @@ int main(void) {
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(shards_merge_to_the_whole),
         cmocka_unit_test(interrupted_goes_on),
+        cmocka_unit_test(a_taken_folder_is_told_before_the_search),
         cmocka_unit_test(budget_is_drawn_by_the_seed),
         cmocka_unit_test(chunks_come_by_what_their_choices_gave),
         cmocka_unit_test(finished_chunks_are_skipped),
