@@ -135,7 +135,7 @@ static tn_status price_all(tn_reach *reaching, tn_error *error) {
 }
 
 /* Boxes of that width for the builds that want them; what finer bounds of others no longer cover is to be as fine. */
-static tn_status find_bounds(tn_reach *reaching, bool *wants, double width, tn_error *error) {
+static tn_status bound_builds(tn_reach *reaching, bool *wants, double width, tn_error *error) {
     do {
         TN_TRY(tn_reach_find_fronts(reaching, wants, width, error));
         TN_TRY(tn_reach_gather_bounds(reaching, error));
@@ -165,7 +165,7 @@ static tn_status seek(tn_reach *reaching, tn_error *error) {
     TN_TRY(tn_reach_price(reaching, error));
     for (size_t i = is_short(state) ? 0 : 1; i < sizeof steps / sizeof *steps; i++) {
         const double begun = tn_clock_seconds();
-        const tn_status status = find_bounds(reaching, wants, steps[i], error);
+        const tn_status status = bound_builds(reaching, wants, steps[i], error);
         if (status == TN_INTERRUPTED && reaching->members > 0) return TN_OK; /* with what was priced */
         TN_TRY(status);
         const double took = tn_clock_seconds() - begun;

@@ -68,7 +68,9 @@ tn_evaluation tn_decomposing_bound(const tn_decomposing *state, const tn_build_t
 /* Whether the bound alone shows that no design behind it holds the constraints. */
 bool tn_decomposing_breaks(const tn_space *space, const tn_evaluation *bound);
 
-/* The front of a space whose prices do not split: search/bounded_front.c. */
+/* The front of a space whose prices split: search/summed_front.c. */
+tn_status tn_summed_front(tn_decomposing *state, tn_decomposed *found, tn_error *error);
+/* That of one whose prices do not: search/bounded_front.c. */
 tn_status tn_bounded_front(tn_decomposing *state, tn_decomposed *found, tn_error *error);
 
 #endif
