@@ -1,4 +1,5 @@
 /* Which way a front is found, and into the folder with it. */
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "results/result.h"
@@ -6,11 +7,15 @@
 #include "search/decomposition.h"
 #include "search/evolution.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Asked of a space that is too large to enumerate, where nothing else is. */
 static const double usual_epsilon = 0.05;
+
+/* Of a time what a decomposition's tables may take, where an evolution can take its place with the rest. */
+static const double tabled_share = 0.75;
 
 /* An enumeration of everything proves its front. */
 static void certify_enumeration(const tn_space *space, const tn_sweep_options *options, tn_outcome *outcome) {
@@ -144,8 +149,8 @@ static tn_status write_evolved(const tn_space *space, const tn_sweep_options *op
 
 /* ---- what is kept with the results of each method */
 
-/* Designs that an evolution evaluates where no budget is given. */
-enum { USUAL_BUDGET = 20000 };
+/* Designs that an evolution evaluates where no budget is given; where a time is, at most. */
+enum { USUAL_BUDGET = 20000, TIMED_BUDGET = 1000000 };
 
 static bool asks_certificate(const tn_sweep_options *options) {
     return options->has_epsilon || options->seconds > 0;
@@ -154,7 +159,7 @@ static bool asks_certificate(const tn_sweep_options *options) {
 static tn_sweep_options evolution_of(const tn_sweep_options *options) {
     tn_sweep_options stored = *options;
     stored.method = TN_EVOLVE;
-    if (stored.budget == 0) stored.budget = USUAL_BUDGET;
+    if (stored.budget == 0) stored.budget = stored.seconds > 0 ? TIMED_BUDGET : USUAL_BUDGET;
     return stored;
 }
 
@@ -166,21 +171,28 @@ static tn_sweep_options decomposition_of(const tn_sweep_options *options) {
     return stored;
 }
 
-/* Where a certificate can't be had. */
+/* Where a certificate can't be had; the time, if there is one, is that of an evolution. */
 static tn_sweep_options without_certificate(const tn_sweep_options *options) {
     tn_sweep_options plain = *options;
     plain.has_epsilon = false;
-    plain.epsilon = plain.seconds = 0;
+    plain.epsilon = 0;
     return plain;
 }
 
 /* ---- methods */
 
-static tn_status evolve(const tn_space *space, const tn_sweep_options *options, const char *folder,
-                        const tn_progress *progress, tn_summary *summary, tn_error *error) {
+/* begun: when the time began, by tn_clock_seconds. */
+static tn_status evolve(const tn_space *space, const tn_sweep_options *options, double begun,
+                        const char *folder, const tn_progress *progress, tn_summary *summary,
+                        tn_error *error) {
     const tn_sweep_options stored = evolution_of(options);
+    const double left = options->seconds - (tn_clock_seconds() - begun);
     const tn_evolve_options own = {
-        .budget = stored.budget, .seed = options->seed, .threads = options->threads, .progress = progress};
+        .budget = stored.budget,
+        .seconds = options->seconds > 0 ? fmax(left, (1 - tabled_share) * options->seconds) : 0,
+        .seed = options->seed,
+        .threads = options->threads,
+        .progress = progress};
     tn_evolved found;
     TN_TRY(tn_evolve(space, &own, &found, error));
     tn_status status = write_evolved(space, &stored, folder, &found, summary, error);
@@ -188,13 +200,15 @@ static tn_status evolve(const tn_space *space, const tn_sweep_options *options, 
     return status;
 }
 
-/* *refused: NULL where it went. */
+/* *refused: NULL where it went; *late: its tables took too long. */
 static tn_status decompose(const tn_space *space, const tn_sweep_options *options, const char *folder,
-                           const tn_progress *progress, tn_summary *summary, const char **refused,
+                           const tn_progress *progress, tn_summary *summary, const char **refused, bool *late,
                            tn_error *error) {
     const tn_sweep_options stored = decomposition_of(options);
+    const bool only = options->method == TN_DECOMPOSE; /* else an evolution gets the rest */
     const tn_decompose_options own = {.epsilon = stored.epsilon,
                                       .seconds = options->seconds,
+                                      .table_seconds = only ? 0 : tabled_share * options->seconds,
                                       .threads = options->threads,
                                       .progress = progress};
     tn_decomposed found;
@@ -206,6 +220,7 @@ static tn_status decompose(const tn_space *space, const tn_sweep_options *option
     TN_TRY(tn_decompose(space, &own, &found, error));
     const bool missed = found.count == 0 && !found.none_fits;
     *refused = found.refused;
+    *late = found.late;
     if (missed && options->method == TN_METHOD_AUTO && tn_can_enumerate(space))
         *refused = "none of the designs that it priced fits, and its bounds leave others";
     tn_status status = *refused ? TN_OK : write_decomposed(space, &stored, folder, &found, summary, error);
@@ -229,9 +244,11 @@ static tn_status check(const tn_space *space, const tn_sweep_options *options, t
             error, TN_INPUT, (tn_position){.file = space->path},
             "--keep-all keeps every design, and with the settled keys there are too many; set `settle` to a "
             "shorter list");
-    if (asks && (options->method == TN_ENUMERATE || options->method == TN_EVOLVE))
+    if (asks && options->method == TN_ENUMERATE)
         return tn_fail(error, TN_INPUT, "--epsilon and --time go with --method decompose");
-    if ((asks || options->method == TN_DECOMPOSE) && options->budget)
+    if (options->has_epsilon && options->method == TN_EVOLVE)
+        return tn_fail(error, TN_INPUT, "--epsilon goes with --method decompose");
+    if (((asks && options->method != TN_EVOLVE) || options->method == TN_DECOMPOSE) && options->budget)
         return tn_fail(error, TN_INPUT,
                        "--budget goes with sweeps that draw designs, not with a decomposition");
     if ((options->shards || options->keep_all) && !is_enumeration(space, options))
@@ -251,7 +268,9 @@ static tn_status refuse(const tn_space *space, const char *why, tn_error *error)
 static tn_status check_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
                               tn_error *error) {
     const tn_sweep_options plain = without_certificate(options);
-    const tn_sweep_options ends[] = {decomposition_of(options), evolution_of(&plain), plain};
+    tn_sweep_options untimed = plain;
+    untimed.seconds = 0;
+    const tn_sweep_options ends[] = {decomposition_of(options), evolution_of(&plain), untimed};
     if (options->method == TN_EVOLVE || options->budget)
         return tn_sweep_db_check(folder, space, &ends[1], 1, error);
     return tn_sweep_db_check(folder, space, ends, options->method == TN_DECOMPOSE ? 1 : 3, error);
@@ -259,18 +278,25 @@ static tn_status check_folder(const tn_space *space, const tn_sweep_options *opt
 
 tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
                           const tn_progress *progress, tn_summary *summary, tn_error *error) {
+    const double begun = tn_clock_seconds();
     const char *refused = NULL;
+    bool late = false;
     TN_TRY(check(space, options, error));
     if (is_enumeration(space, options)) return enumerate(space, options, folder, progress, summary, error);
     TN_TRY(check_folder(space, options, folder, error));
     if (options->method == TN_EVOLVE || options->budget)
-        return evolve(space, options, folder, progress, summary, error);
-    TN_TRY(decompose(space, options, folder, progress, summary, &refused, error));
+        return evolve(space, options, begun, folder, progress, summary, error);
+    TN_TRY(decompose(space, options, folder, progress, summary, &refused, &late, error));
     if (!refused) return TN_OK;
     if (options->method == TN_DECOMPOSE) return refuse(space, refused, error);
-    const tn_sweep_options plain = without_certificate(options);
+    tn_sweep_options plain = without_certificate(options);
     tn_progress_begin(progress, "designs");
-    TN_TRY((tn_can_enumerate(space) ? enumerate : evolve)(space, &plain, folder, progress, summary, error));
+    if (tn_can_enumerate(space) && !late) {
+        plain.seconds = 0;
+        TN_TRY(enumerate(space, &plain, folder, progress, summary, error));
+    } else {
+        TN_TRY(evolve(space, &plain, begun, folder, progress, summary, error));
+    }
     summary->refused = refused;
     return TN_OK;
 }

@@ -38,12 +38,14 @@ typedef struct tn_decomposing {
     tn_layer_table *table;                   /* [keys] */
     const char *stage;                       /* of making it, */
     double share;                            /* and how much of that is done */
+    double table_deadline;                   /* tn_clock_seconds */
     size_t tasks;
     tn_build_task *task; /* [keys * builds] */
     bool bounded;        /* tables hold bounds of prices, which do not split */
     tn_front_options front;
     double width; /* of boxes over all builds */
     const char *refused;
+    bool late; /* refused as tables took too long */
     /* Points of all builds that are left: objectives, left = task, right = point. */
     tn_sums chosen;
     uint64_t evaluated, cause[TN_CAUSES]; /* designs, in all, and of them those that end so */

@@ -52,7 +52,7 @@ static tn_status make_tables(tn_decomposing *state, tn_error *error) {
     TN_TRY(TN_NEW(&state->arena, state->keys * builds, &state->task, error));
     for (uint64_t k = 0; k < state->keys && !state->refused; k++) {
         tn_layer_table *table = &state->table[k];
-        const tn_table_work work = {.deadline = state->front.deadline,
+        const tn_table_work work = {.deadline = state->table_deadline,
                                     .threads = state->options->threads,
                                     .progress = state->options->progress,
                                     .table = k,
@@ -66,7 +66,7 @@ static tn_status make_tables(tn_decomposing *state, tn_error *error) {
         for (int c = TN_LEARNED_FIRST; c < TN_LEARNED_FIRST + TN_LEARNED_COSTS; c++)
             if (tn_space_asks_learned(space, (tn_layer_cost)c) && !table->refused)
                 TN_TRY(tn_learned_bounds_find(space, &state->units, state->key_digit[k], (tn_layer_cost)c,
-                                              SETTINGS_MOST / state->keys, state->front.deadline,
+                                              SETTINGS_MOST / state->keys, state->table_deadline,
                                               &state->arena, table, error));
         for (size_t b = 0; !table->empty && !table->refused && b < builds; b++)
             if (!table->impossible[b])
@@ -85,6 +85,14 @@ static tn_status make_some_tables(tn_decomposing *state, tn_error *error) {
     state->refused = NULL;
     state->tasks = 0;
     return make_tables(state, error);
+}
+
+static tn_status make_tables_in_time(tn_decomposing *state, tn_error *error) {
+    const tn_status status = make_some_tables(state, error);
+    state->late = status == TN_INTERRUPTED && !tn_interrupted() && state->options->table_seconds > 0;
+    if (!state->late) return status;
+    state->refused = "its tables take over three quarters of the time";
+    return TN_OK;
 }
 
 /* ---- builds that cannot enter ---- */
@@ -190,7 +198,7 @@ static tn_status run(tn_decomposing *state, tn_decomposed *found, tn_error *erro
     TN_TRY(tn_units_find(state->space, &state->arena, &state->units, error));
     if (state->units.count == 0) state->refused = "no choice is of a weight or a layer";
     if (!state->refused) TN_TRY(list_keys(state, error));
-    if (!state->refused) TN_TRY(make_some_tables(state, error));
+    if (!state->refused) TN_TRY(make_tables_in_time(state, error));
     if (state->refused) return TN_OK;
     state->share = 1;
     skip_builds(state);
@@ -218,6 +226,8 @@ tn_status tn_decompose(const tn_space *space, const tn_decompose_options *option
     tn_decomposing state = {.space = space, .options = options, .stage = "tables made"};
     double started = tn_clock_seconds();
     state.front.deadline = options->seconds > 0 ? started + options->seconds : INFINITY;
+    state.table_deadline =
+        options->table_seconds > 0 ? started + options->table_seconds : state.front.deadline;
     *found = (tn_decomposed){0};
     tn_sums_begin(&state.chosen, space->objectives);
     tn_status status = run(&state, found, error);
@@ -226,6 +236,7 @@ tn_status tn_decompose(const tn_space *space, const tn_decompose_options *option
         state.refused = "nothing that it evaluated fits, and it does not see what that lacks before: LUTs, "
                         "flip-flops, or what a constraint asks";
     found->refused = state.refused;
+    found->late = state.late;
     found->evaluated = state.evaluated;
     memcpy(found->cause, state.cause, sizeof found->cause);
     found->builds = state.tasks;

@@ -27,7 +27,8 @@ typedef struct {
 typedef struct {
     const tn_space *space;
     const tn_evolve_options *options;
-    uint64_t state; /* of the random numbers */
+    double deadline; /* tn_clock_seconds */
+    uint64_t state;  /* of the random numbers */
     /* All evaluated designs, and their places by a hash of the digits. */
     size_t count, capacity, evaluation_capacity, value_capacity;
     uint32_t *digit; /* [count][choices] */
@@ -152,11 +153,11 @@ static void evaluate_some(evolution *population, tn_status *status, tn_error *er
     for (size_t i = 0; i < population->children; i++) {
         size_t index = population->item[population->parents + i].index;
         if (found != TN_OK) continue;
-        found =
-            tn_interrupted()
-                ? tn_fail(&own, TN_INTERRUPTED, "interrupted")
-                : tn_evaluate_digits(evaluator, population->digit + index * population->space->choices.count,
-                                     &population->evaluation[index], &population->cause[index], &own);
+        found = tn_check_time(population->deadline, &own);
+        if (found == TN_OK)
+            found =
+                tn_evaluate_digits(evaluator, population->digit + index * population->space->choices.count,
+                                   &population->evaluation[index], &population->cause[index], &own);
     }
 #pragma omp critical(tenfold_evolution)
     if (found != TN_OK && *status == TN_OK) {
@@ -322,13 +323,20 @@ tn_status tn_evolve(const tn_space *space, const tn_evolve_options *options, tn_
     enum { BUDGET_MOST = 1 << 30 };
     evolution population = {.space = space, .options = options};
     double started = tn_clock_seconds();
+    population.deadline = options->seconds > 0 ? started + options->seconds : INFINITY;
     *found = (tn_evolved){0};
     if (options->budget > BUDGET_MOST)
         return tn_fail(error, TN_LIMIT, "a budget of over 2^30 designs for an evolution; take less");
     tn_status status = begin(&population, error);
     if (status == TN_OK) status = generations(&population, error);
-    found->stopped = status == TN_INTERRUPTED && population.finished > 0;
-    if (found->stopped) status = TN_OK;
+    found->stopped = tn_interrupted();
+    if (status == TN_INTERRUPTED && population.finished > 0)
+        status = TN_OK;
+    else if (status == TN_INTERRUPTED && !tn_interrupted())
+        status =
+            tn_fail(error, TN_LIMIT,
+                    "%.3g s of --time were over before the first %d designs were evaluated; allow more time",
+                    options->seconds, POPULATION);
     if (status == TN_OK) status = keep_front(&population, found, error);
     found->seconds = tn_clock_seconds() - started;
     tn_free(population.digit);

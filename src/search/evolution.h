@@ -15,6 +15,8 @@
 
 typedef struct tn_evolve_options {
     uint64_t budget; /* designs evaluated, at most; equal ones are evaluated once */
+    double
+        seconds; /* over 0: and no generation is begun after these; TN_LIMIT where the first takes longer */
     uint64_t seed;
     unsigned threads;            /* the result does not depend on it */
     const tn_progress *progress; /* NULL: none */
@@ -29,7 +31,7 @@ typedef struct tn_evolved {
     double seconds;
 } tn_evolved;
 
-/* TN_INTERRUPTED where not even the first generation was finished. Free with tn_evolved_free. */
+/* TN_INTERRUPTED where not even the first generation was finished before an interruption. Free with tn_evolved_free. */
 tn_status tn_evolve(const tn_space *space, const tn_evolve_options *options, tn_evolved *found,
                     tn_error *error);
 void tn_evolved_free(tn_evolved *found);

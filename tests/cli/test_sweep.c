@@ -162,8 +162,10 @@ static void interrupted_list_is_exit_130(void **state) {
 /* A time that ends before there is a front leaves no folder, and one that is there as it is. */
 static void a_time_too_short_is_exit_2(void **state) {
     (void)state;
-    shell(0, "! $TENFOLD sweep $LAYERS -o $FOLDER/late --time 0.000001 2>$FOLDER/said && "
+    shell(0, "! $TENFOLD sweep $LAYERS -o $FOLDER/late --time 0.000001 --method decompose 2>$FOLDER/said && "
              "grep -q 'time were over with 0 % of the tables made' $FOLDER/said && test ! -e $FOLDER/late");
+    shell(0, "! $TENFOLD sweep $LAYERS -o $FOLDER/late --time 0.000001 2>$FOLDER/said && "
+             "grep -q 'time were over before the first 200 designs' $FOLDER/said && test ! -e $FOLDER/late");
     shell(2, "$TENFOLD sweep $LAYERS -o $FOLDER/s --resume --time 0.000001 --quiet");
     shell(0, "cmp $FOLDER/before.csv $FOLDER/s/front.csv");
 }

@@ -297,6 +297,34 @@ static void a_taken_folder_is_told_before_the_search(void **state) {
     assert_true(reports > 0);
 }
 
+static void end_the_tables(void *user, const char *what) {
+    (void)user;
+    if (strcmp(what, "steps tabled") == 0) tn_clock_advance(1e6);
+}
+
+/* Where a time is too short for a decomposition the rest of it is an evolution's; of a decomposition alone it is an error. */
+static void a_time_that_is_too_short_is_an_evolutions(void **state) {
+    (void)state;
+    const tn_progress progress = {.report = count_reports, .begin = end_the_tables, .user = &(unsigned){0}};
+    const tn_sweep_options timed = {.seconds = 1e5};
+    tn_sweep_options alone = timed;
+    tn_arena own = {0};
+    tn_space layers;
+    tn_summary summary;
+    tn_error error = {0};
+    test_ok(tn_space_load(test_source("tests/space/data/layers.yaml"), NULL, 0, NULL, &own, &layers, &error),
+            &error);
+    test_ok(tn_sweep_folder(&layers, &timed, test_in_folder("hasty"), &progress, &summary, &error), &error);
+    assert_string_equal(summary.method, "evolve");
+    assert_non_null(summary.refused);
+    assert_int_equal(summary.completion, TN_BUDGET);
+    assert_true(summary.evaluated == layers.choices.designs && !summary.certified);
+    alone.method = TN_DECOMPOSE;
+    assert_int_equal(tn_sweep_folder(&layers, &alone, test_in_folder("alone"), &progress, &summary, &error),
+                     TN_LIMIT);
+    tn_arena_free(&own);
+}
+
 static void budget_is_drawn_by_the_seed(void **state) {
     (void)state;
     const tn_sweep_options options = {.budget = space.choices.designs / 3, .seed = 7};
@@ -403,6 +431,7 @@ int main(void) {
         cmocka_unit_test(shards_merge_to_the_whole),
         cmocka_unit_test(interrupted_goes_on),
         cmocka_unit_test(a_taken_folder_is_told_before_the_search),
+        cmocka_unit_test(a_time_that_is_too_short_is_an_evolutions),
         cmocka_unit_test(budget_is_drawn_by_the_seed),
         cmocka_unit_test(chunks_come_by_what_their_choices_gave),
         cmocka_unit_test(finished_chunks_are_skipped),

@@ -351,6 +351,28 @@ static void a_time_that_is_over_is_told(void **state) {
     }
 }
 
+/* Where tables may take a part of the time alone, others find a front in the rest. */
+static void tables_that_take_too_long_are_told(void **state) {
+    (void)state;
+    static const char *const steps[] = {"steps surveyed", "steps tabled"};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        last_step its = {.step = steps[i]};
+        const tn_progress progress = {.report = end_at_its_half, .begin = end_at_the_step, .user = &its};
+        const tn_decompose_options options = {
+            .seconds = 1e9, .table_seconds = 1e5, .threads = 1, .progress = &progress};
+        tn_arena arena = {0};
+        tn_space space;
+        tn_decomposed found;
+        assert_int_equal(
+            tn_space_load(test_source("tests/space/data/layers.yaml"), NULL, 0, NULL, &arena, &space, NULL),
+            TN_OK);
+        assert_int_equal(tn_decompose(&space, &options, &found, NULL), TN_OK);
+        assert_true(found.late && found.refused && strstr(found.refused, "tables"));
+        tn_decomposed_free(&found);
+        tn_arena_free(&arena);
+    }
+}
+
 /* Ends the search, by the clock or by who waits for it, in that round of merging. */
 typedef struct {
     const char *now;
@@ -504,6 +526,7 @@ int main(void) {
         cmocka_unit_test(what_does_not_split_is_bounded),
         cmocka_unit_test(what_is_learned_is_bounded),
         cmocka_unit_test(a_time_that_is_over_is_told),
+        cmocka_unit_test(tables_that_take_too_long_are_told),
         cmocka_unit_test(a_front_in_time_stays),
         cmocka_unit_test(what_was_priced_stays),
         cmocka_unit_test(what_has_no_bound_is_refused),

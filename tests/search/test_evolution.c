@@ -1,4 +1,5 @@
 /* Fronts by evolution: against the exact one, and of a run that was cut short. */
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "front/archive.h"
 #include "search/decomposition.h"
@@ -56,10 +57,20 @@ static void evolved_fronts_are_near(void **state) {
     tn_arena_free(&arena);
 }
 
-/* Heard in the generation after so many designs. */
-static void interrupt_behind(void *user, uint64_t done, uint64_t total) {
+/* Ends a run in the generation after so many designs, by who waits for it or by the clock. */
+typedef struct {
+    uint64_t designs;
+    bool by_hand;
+} ending;
+
+static void end_behind(void *user, uint64_t done, uint64_t total) {
+    const ending *its = user;
     (void)total;
-    if (done >= *(const uint64_t *)user) tn_interrupt();
+    if (done < its->designs) return;
+    if (its->by_hand)
+        tn_interrupt();
+    else
+        tn_clock_advance(1e6);
 }
 
 /* The front of the generations that were finished, as a run that had no more to do finds it. */
@@ -68,27 +79,32 @@ static void what_was_finished_stays(void **state) {
     tn_arena arena = {0};
     tn_space space;
     tn_evolved whole, cut;
-    uint64_t most = 400;
-    const tn_progress progress = {.report = interrupt_behind, .user = &most};
+    ending its = {.designs = 400};
+    const tn_progress progress = {.report = end_behind, .user = &its};
+    const tn_evolve_options all = {.budget = its.designs, .seed = 3, .threads = 2};
     assert_int_equal(
         tn_space_load(test_source("tests/space/data/small.yaml"), NULL, 0, NULL, &arena, &space, NULL),
         TN_OK);
-    assert_int_equal(
-        tn_evolve(&space, &(tn_evolve_options){.budget = most, .seed = 3, .threads = 2}, &whole, NULL),
-        TN_OK);
+    assert_int_equal(tn_evolve(&space, &all, &whole, NULL), TN_OK);
     assert_false(whole.stopped);
-    const tn_status status = tn_evolve(
-        &space, &(tn_evolve_options){.budget = 1000, .seed = 3, .threads = 2, .progress = &progress}, &cut,
-        NULL);
-    tn_interrupt_clear();
-    assert_int_equal(status, TN_OK);
-    assert_true(cut.stopped);
-    assert_int_equal(cut.evaluated, most);
-    assert_int_equal(cut.count, whole.count);
-    assert_memory_equal(cut.cause, whole.cause, sizeof cut.cause);
-    assert_memory_equal(cut.digit, whole.digit, cut.count * space.choices.count * sizeof *cut.digit);
+    for (int by_hand = 0; by_hand < 2; by_hand++) {
+        its.by_hand = by_hand;
+        const tn_evolve_options more = {.budget = 1000,
+                                        .seconds = by_hand ? 0 : 1e5,
+                                        .seed = all.seed,
+                                        .threads = 2,
+                                        .progress = &progress};
+        const tn_status status = tn_evolve(&space, &more, &cut, NULL);
+        tn_interrupt_clear();
+        assert_int_equal(status, TN_OK);
+        assert_int_equal(cut.stopped, by_hand);
+        assert_int_equal(cut.evaluated, its.designs);
+        assert_int_equal(cut.count, whole.count);
+        assert_memory_equal(cut.cause, whole.cause, sizeof cut.cause);
+        assert_memory_equal(cut.digit, whole.digit, cut.count * space.choices.count * sizeof *cut.digit);
+        tn_evolved_free(&cut);
+    }
     tn_evolved_free(&whole);
-    tn_evolved_free(&cut);
     tn_arena_free(&arena);
 }
 
@@ -105,6 +121,8 @@ static void nothing_finished_is_told(void **state) {
         tn_evolve(&space, &(tn_evolve_options){.budget = 400, .threads = 1}, &found, NULL);
     tn_interrupt_clear();
     assert_int_equal(status, TN_INTERRUPTED);
+    const tn_evolve_options hasty = {.budget = 400, .seconds = 1e-9, .threads = 1};
+    assert_int_equal(tn_evolve(&space, &hasty, &found, NULL), TN_LIMIT);
     tn_arena_free(&arena);
 }
 
