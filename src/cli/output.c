@@ -303,6 +303,28 @@ static void print_causes(const tn_summary *summary) {
     }
 }
 
+/* An objective some of whose bounds are nothing has no factor. */
+static void print_factors(const tn_summary *summary) {
+    const char *before = " whatever the design, one of the front has";
+    bool any = false;
+    tn_say("certificate:");
+    for (size_t i = 0; i < summary->objectives; i++) {
+        const bool more = summary->objective[i]->maximise;
+        if (!isfinite(summary->factor[i])) continue;
+        tn_say("%s %s its %s times %.5g", before, more ? "at least" : "at most", summary->objective[i]->name,
+               more ? 1 / summary->factor[i] : summary->factor[i]);
+        before = ",";
+        any = true;
+    }
+    before = any ? "; nothing is known of its " : " nothing is known of ";
+    for (size_t i = 0; i < summary->objectives; i++) {
+        if (isfinite(summary->factor[i])) continue;
+        tn_say("%s%s", before, summary->objective[i]->name);
+        before = ", ";
+    }
+    tn_say("\n");
+}
+
 /* How far the front can be from that of the whole space. */
 static void print_certificate(const tn_summary *summary) {
     if (summary->refused) tn_say("not by decomposition: %s\n", summary->refused);
@@ -320,14 +342,7 @@ static void print_certificate(const tn_summary *summary) {
                    "others\n");
         return;
     }
-    tn_say("certificate: whatever the design, one of the front has");
-    for (size_t i = 0; i < summary->objectives; i++) {
-        bool more = summary->objective[i]->maximise;
-        double factor = more ? 1 / summary->factor[i] : summary->factor[i];
-        tn_say("%s %s its %s times %.5g", i ? "," : "", more ? "at least" : "at most",
-               summary->objective[i]->name, factor);
-    }
-    tn_say("\n");
+    print_factors(summary);
 }
 
 /* Why nothing fits, behind the words that it does not. */
