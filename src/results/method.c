@@ -218,7 +218,7 @@ static tn_status decompose(const tn_space *space, const tn_sweep_options *option
         return TN_OK;
     }
     TN_TRY(tn_decompose(space, &own, &found, error));
-    const bool missed = found.count == 0 && !found.none_fits;
+    const bool missed = found.count == 0 && !found.none_fits && !tn_interrupted();
     *refused = found.refused;
     *late = found.late;
     if (missed && options->method == TN_METHOD_AUTO && tn_can_enumerate(space))

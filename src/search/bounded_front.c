@@ -155,6 +155,9 @@ static tn_status seek(tn_reach *reaching, tn_error *error) {
     static const double steps[] = {1, 0.3, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001};
     static const double little = 1e-2, next_to_nothing = 1e-3; /* that a round gains */
     enum { FINER = 2 }; /* how many times as long the bounds of the next step take at least */
+    enum {
+        FRUITLESS_MOST = 2
+    }; /* the step behind which none is tried that may lead to the first design that fits */
     tn_decomposing *state = reaching->state;
     const bool timed = state->options->seconds > 0;
     bool *wants;
@@ -166,7 +169,7 @@ static tn_status seek(tn_reach *reaching, tn_error *error) {
     for (size_t i = is_short(state) ? 0 : 1; i < sizeof steps / sizeof *steps; i++) {
         const double begun = tn_clock_seconds();
         const tn_status status = bound_builds(reaching, wants, steps[i], error);
-        if (status == TN_INTERRUPTED && reaching->members > 0) return TN_OK; /* with what was priced */
+        if (status == TN_INTERRUPTED && state->evaluated > 0) return TN_OK; /* with what was priced */
         TN_TRY(status);
         const double took = tn_clock_seconds() - begun;
         /* Finer bounds take longer still, so with a time as long is spent on designs; the coarsest are for one that is short. */
@@ -174,14 +177,14 @@ static tn_status seek(tn_reach *reaching, tn_error *error) {
         if (!list_wanted(reaching, 0, wants) || tn_reach_is_over(reaching)) break;
         const bool last =
             i + 1 == sizeof steps / sizeof *steps ||
-            (timed ? tn_clock_seconds() + FINER * took > state->front.deadline : is_fine(reaching, steps[i]));
+            (timed ? tn_clock_seconds() + FINER * took > state->front.deadline
+                   : is_fine(reaching, steps[i]) || (reaching->members == 0 && i == FRUITLESS_MOST));
         if (!last) continue;
         TN_TRY(approach(reaching, next_to_nothing, timed ? state->front.deadline : 0, error));
         break;
     }
     if (reaching->members == 0 && reaching->bounds.count > 0) TN_TRY(price_all(reaching, error));
-    /* What was not priced may fit. */
-    return reaching->members == 0 ? tn_check_time(state->front.deadline, error) : TN_OK;
+    return state->evaluated == 0 ? tn_check_time(state->front.deadline, error) : TN_OK;
 }
 
 static void certify(const tn_reach *reaching, tn_decomposed *found) {

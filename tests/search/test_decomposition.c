@@ -459,6 +459,31 @@ static void what_was_priced_stays(void **state) {
     }
 }
 
+/* Where none of that fits it is told what they lack, and that others may. */
+static void what_was_priced_tells_what_it_lacks(void **state) {
+    (void)state;
+    static const char *const none_fits = "constraints=['uram <= 10']";
+    for (int by_hand = 0; by_hand < 2; by_hand++) {
+        ending its = {.by_hand = by_hand, .last = 1};
+        const tn_progress progress = {.report = end_the_last_round, .begin = note_the_step, .user = &its};
+        const tn_decompose_options options = {
+            .seconds = by_hand ? 0 : 1e5, .epsilon = 0.05, .threads = 1, .progress = &progress};
+        tn_arena arena = {0};
+        tn_space space;
+        tn_decomposed found;
+        assert_int_equal(tn_space_load(test_source("tests/space/data/layers.yaml"), &none_fits, 1, NULL,
+                                       &arena, &space, NULL),
+                         TN_OK);
+        const tn_status status = tn_decompose(&space, &options, &found, NULL);
+        tn_interrupt_clear();
+        assert_int_equal(status, TN_OK);
+        assert_true(found.count == 0 && found.evaluated > 0 && !found.certified && !found.none_fits);
+        assert_int_equal(found.cause[TN_CAUSE_CONSTRAINT], found.evaluated);
+        tn_decomposed_free(&found);
+        tn_arena_free(&arena);
+    }
+}
+
 /* The space of single layers under a constraint. */
 static void decompose_under(const char *constraint, tn_decomposed *found) {
     const tn_decompose_options options = {.epsilon = 0.05, .threads = 1};
@@ -529,6 +554,7 @@ int main(void) {
         cmocka_unit_test(tables_that_take_too_long_are_told),
         cmocka_unit_test(a_front_in_time_stays),
         cmocka_unit_test(what_was_priced_stays),
+        cmocka_unit_test(what_was_priced_tells_what_it_lacks),
         cmocka_unit_test(what_has_no_bound_is_refused),
         cmocka_unit_test(builds_that_nothing_fits_are_left_out),
     };
