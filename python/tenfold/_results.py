@@ -139,5 +139,5 @@ def sweep(space: PathLike, out: PathLike, *, set: Optional[Mapping[str, Any]] = 
           **options: Any) -> Sweep:
     """Evaluates every design of a space and keeps the Pareto front in the folder `out`. Options are those of
     `tenfold sweep`: threads, shard, resume, keep_all, budget, seed, epsilon, time, method. Ctrl-C stops; what is
-    finished is kept, and `resume=True` goes on with it."""
+    finished is kept, and `resume=True` goes on with it, or looks for the front anew where not every design is evaluated."""
     return Sweep(out, ask("sweep", space, out=out, set=set, progress=progress, **options))

@@ -56,7 +56,7 @@ typedef struct tn_decomposing {
 /* The error of the first task that failed. */
 tn_status tn_decomposing_status(const tn_decomposing *state, tn_error *error);
 
-/* The digits of the design that has those options of units; option[units], one for each, `at` a place in each. */
+/* digit[choices] of the design behind a point of the task's front. */
 void tn_decomposing_digits(const tn_decomposing *state, const tn_build_task *job, size_t point,
                            uint32_t *digit);
 
