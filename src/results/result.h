@@ -70,9 +70,9 @@ typedef struct tn_summary {
         *shortage; /* why nothing fits (results/shortage.h); NULL: something does, or nobody asked */
 } tn_summary;
 
-/* Sweeps into the folder, which no other process may write in meanwhile, and writes its files. Method auto enumerates
- * where it can and neither epsilon nor seconds are given, else decomposes; where prices do not split it enumerates, and evolves
- * where it can't.
+/* Sweeps into the folder, and writes its files. No other process may write in it meanwhile; while a front is looked for that is not
+ * enumerated it may. Method auto enumerates where it can and neither epsilon nor seconds are given, else decomposes; where it is
+ * refused that it enumerates, and evolves where it can't, or where tables took too much of the time.
  * Texts of *summary live in the space. */
 tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
                           const tn_progress *progress, tn_summary *summary, tn_error *error);

@@ -29,8 +29,9 @@ typedef struct tn_sweep_options {
     bool counts;   /* judge each design by its own bound, not sets of them: for the counts alone */
     tn_method method;
     bool has_epsilon;
-    const char *command;     /* the line that asked for it, for sweep.json; NULL: a program did */
-    double epsilon, seconds; /* of decompositions: asked for with has_epsilon, with seconds > 0 */
+    const char *command; /* the line that asked for it, for sweep.json; NULL: a program did */
+    double epsilon,
+        seconds; /* asked for with has_epsilon, with seconds > 0: of decompositions; an evolution takes seconds, too */
 } tn_sweep_options;
 
 typedef struct tn_sweep_plan {
