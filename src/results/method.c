@@ -14,7 +14,7 @@
 /* Asked of a space that is too large to enumerate, where nothing else is. */
 static const double usual_epsilon = 0.05;
 
-/* Of a time what a decomposition's tables may take, where an evolution can take its place with the rest. */
+/* Of a time what a decomposition's tables may take, where another method can take its place with the rest. */
 static const double tabled_share = 0.75;
 
 /* An enumeration of everything proves its front. */
@@ -171,7 +171,7 @@ static tn_sweep_options decomposition_of(const tn_sweep_options *options) {
     return stored;
 }
 
-/* Where a certificate can't be had; the time, if there is one, is that of an evolution. */
+/* Where a certificate can't be had. */
 static tn_sweep_options without_certificate(const tn_sweep_options *options) {
     tn_sweep_options plain = *options;
     plain.has_epsilon = false;
@@ -181,18 +181,22 @@ static tn_sweep_options without_certificate(const tn_sweep_options *options) {
 
 /* ---- methods */
 
-/* begun: when the time began, by tn_clock_seconds. */
+/* Of a time that began then, by tn_clock_seconds, what is left for a method; 0: there is no time. */
+static double seconds_left(const tn_sweep_options *options, double begun) {
+    const double left = options->seconds - (tn_clock_seconds() - begun);
+    return options->seconds > 0 ? fmax(left, (1 - tabled_share) * options->seconds) : 0;
+}
+
+/* begun: when the time began. */
 static tn_status evolve(const tn_space *space, const tn_sweep_options *options, double begun,
                         const char *folder, const tn_progress *progress, tn_summary *summary,
                         tn_error *error) {
     const tn_sweep_options stored = evolution_of(options);
-    const double left = options->seconds - (tn_clock_seconds() - begun);
-    const tn_evolve_options own = {
-        .budget = stored.budget,
-        .seconds = options->seconds > 0 ? fmax(left, (1 - tabled_share) * options->seconds) : 0,
-        .seed = options->seed,
-        .threads = options->threads,
-        .progress = progress};
+    const tn_evolve_options own = {.budget = stored.budget,
+                                   .seconds = seconds_left(options, begun),
+                                   .seed = options->seed,
+                                   .threads = options->threads,
+                                   .progress = progress};
     tn_evolved found;
     TN_TRY(tn_evolve(space, &own, &found, error));
     tn_status status = write_evolved(space, &stored, folder, &found, summary, error);
@@ -200,12 +204,12 @@ static tn_status evolve(const tn_space *space, const tn_sweep_options *options, 
     return status;
 }
 
-/* *refused: NULL where it went; *late: its tables took too long. */
+/* *refused: NULL where it went. */
 static tn_status decompose(const tn_space *space, const tn_sweep_options *options, const char *folder,
-                           const tn_progress *progress, tn_summary *summary, const char **refused, bool *late,
+                           const tn_progress *progress, tn_summary *summary, const char **refused,
                            tn_error *error) {
     const tn_sweep_options stored = decomposition_of(options);
-    const bool only = options->method == TN_DECOMPOSE; /* else an evolution gets the rest */
+    const bool only = options->method == TN_DECOMPOSE; /* else another method gets the rest */
     const tn_decompose_options own = {.epsilon = stored.epsilon,
                                       .seconds = options->seconds,
                                       .table_seconds = only ? 0 : tabled_share * options->seconds,
@@ -218,9 +222,8 @@ static tn_status decompose(const tn_space *space, const tn_sweep_options *option
         return TN_OK;
     }
     TN_TRY(tn_decompose(space, &own, &found, error));
-    const bool missed = found.count == 0 && !found.none_fits && !tn_interrupted();
+    const bool missed = !found.refused && found.count == 0 && !found.none_fits && !tn_interrupted();
     *refused = found.refused;
-    *late = found.late;
     if (missed && options->method == TN_METHOD_AUTO && tn_can_enumerate(space))
         *refused = "none of the designs that it priced fits, and its bounds leave others";
     tn_status status = *refused ? TN_OK : write_decomposed(space, &stored, folder, &found, summary, error);
@@ -244,11 +247,9 @@ static tn_status check(const tn_space *space, const tn_sweep_options *options, t
             error, TN_INPUT, (tn_position){.file = space->path},
             "--keep-all keeps every design, and with the settled keys there are too many; set `settle` to a "
             "shorter list");
-    if (asks && options->method == TN_ENUMERATE)
-        return tn_fail(error, TN_INPUT, "--epsilon and --time go with --method decompose");
-    if (options->has_epsilon && options->method == TN_EVOLVE)
+    if (options->has_epsilon && (options->method == TN_ENUMERATE || options->method == TN_EVOLVE))
         return tn_fail(error, TN_INPUT, "--epsilon goes with --method decompose");
-    if (((asks && options->method != TN_EVOLVE) || options->method == TN_DECOMPOSE) && options->budget)
+    if (((asks && options->method == TN_METHOD_AUTO) || options->method == TN_DECOMPOSE) && options->budget)
         return tn_fail(error, TN_INPUT,
                        "--budget goes with sweeps that draw designs, not with a decomposition");
     if ((options->shards || options->keep_all) && !is_enumeration(space, options))
@@ -268,9 +269,7 @@ static tn_status refuse(const tn_space *space, const char *why, tn_error *error)
 static tn_status check_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
                               tn_error *error) {
     const tn_sweep_options plain = without_certificate(options);
-    tn_sweep_options untimed = plain;
-    untimed.seconds = 0;
-    const tn_sweep_options ends[] = {decomposition_of(options), evolution_of(&plain), untimed};
+    const tn_sweep_options ends[] = {decomposition_of(options), evolution_of(&plain), plain};
     if (options->method == TN_EVOLVE || options->budget)
         return tn_sweep_db_check(folder, space, &ends[1], 1, error);
     return tn_sweep_db_check(folder, space, ends, options->method == TN_DECOMPOSE ? 1 : 3, error);
@@ -280,19 +279,18 @@ tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options
                           const tn_progress *progress, tn_summary *summary, tn_error *error) {
     const double begun = tn_clock_seconds();
     const char *refused = NULL;
-    bool late = false;
     TN_TRY(check(space, options, error));
     if (is_enumeration(space, options)) return enumerate(space, options, folder, progress, summary, error);
     TN_TRY(check_folder(space, options, folder, error));
     if (options->method == TN_EVOLVE || options->budget)
         return evolve(space, options, begun, folder, progress, summary, error);
-    TN_TRY(decompose(space, options, folder, progress, summary, &refused, &late, error));
+    TN_TRY(decompose(space, options, folder, progress, summary, &refused, error));
     if (!refused) return TN_OK;
     if (options->method == TN_DECOMPOSE) return refuse(space, refused, error);
     tn_sweep_options plain = without_certificate(options);
     tn_progress_begin(progress, "designs");
-    if (tn_can_enumerate(space) && !late) {
-        plain.seconds = 0;
+    if (tn_can_enumerate(space)) {
+        plain.seconds = seconds_left(options, begun);
         TN_TRY(enumerate(space, &plain, folder, progress, summary, error));
     } else {
         TN_TRY(evolve(space, &plain, begun, folder, progress, summary, error));

@@ -72,7 +72,7 @@ typedef struct tn_summary {
 
 /* Sweeps into the folder, and writes its files. No other process may write in it meanwhile; while a front is looked for that is not
  * enumerated it may. Method auto enumerates where it can and neither epsilon nor seconds are given, else decomposes; where it is
- * refused that it enumerates, and evolves where it can't, or where tables took too much of the time.
+ * refused that, or tables take too much of the time, it enumerates, and evolves where it can't.
  * Texts of *summary live in the space. */
 tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
                           const tn_progress *progress, tn_summary *summary, tn_error *error);

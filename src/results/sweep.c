@@ -6,6 +6,7 @@
 #include "base/threads.h"
 #include "search/chunk_search.h"
 
+#include <math.h>
 #include <string.h>
 
 static const double commit_seconds = 0.5;
@@ -54,7 +55,7 @@ typedef struct {
     tn_outcome *outcome;
     tn_point *told; /* that entered the front, of finished chunks: threads hear them before their next one */
     size_t told_count, told_capacity;
-    double commit_at;
+    double commit_at, deadline; /* tn_clock_seconds: but for the first no chunk is begun after it */
     tn_status status;
     tn_error error;
     bool torn; /* a chunk is written in part: what is not committed must not be */
@@ -97,7 +98,8 @@ static tn_status take_chunk(run *all, worker *thread, uint64_t *chunk, bool *tak
     *taken = false;
 #pragma omp critical(tenfold_sweep)
     {
-        if (all->status == TN_OK && !tn_interrupted() && all->next < all->plan.chosen) {
+        const double deadline = all->next == 0 ? INFINITY : all->deadline;
+        if (all->status == TN_OK && tn_check_time(deadline, NULL) == TN_OK && all->next < all->plan.chosen) {
             if (all->next >= all->plan.renewal)
                 status = tn_sweep_plan_renew(&all->plan, all->space, &all->outcome->front, all->next, error);
             *chunk = all->plan.chunk[all->next++];
@@ -151,6 +153,7 @@ static tn_status run_all(run *all, tn_error *error) {
     count_work(all);
     double started = tn_clock_seconds();
     all->commit_at = started + commit_seconds;
+    all->deadline = all->options->seconds > 0 ? started + all->options->seconds : INFINITY;
     int threads = tn_thread_count(all->options->threads);
 #pragma omp parallel num_threads(threads)
     work_through(all);
@@ -161,7 +164,10 @@ static tn_status run_all(run *all, tn_error *error) {
     }
     all->outcome->seconds = tn_clock_seconds() - started;
     bool whole = all->finished_designs == all->total_designs;
-    all->outcome->completion = !whole ? TN_STOPPED : all->plan.sampled ? TN_BUDGET : TN_EXHAUSTED;
+    const bool timed = !whole && !tn_interrupted();
+    all->outcome->completion = timed || (whole && all->plan.sampled) ? TN_BUDGET
+                               : whole                               ? TN_EXHAUSTED
+                                                                     : TN_STOPPED;
     return status;
 }
 

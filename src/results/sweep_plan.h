@@ -31,7 +31,7 @@ typedef struct tn_sweep_options {
     bool has_epsilon;
     const char *command; /* the line that asked for it, for sweep.json; NULL: a program did */
     double epsilon,
-        seconds; /* asked for with has_epsilon, with seconds > 0: of decompositions; an evolution takes seconds, too */
+        seconds; /* asked for with has_epsilon, with seconds > 0: seconds of every method, epsilon of decompositions */
 } tn_sweep_options;
 
 typedef struct tn_sweep_plan {

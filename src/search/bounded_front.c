@@ -183,7 +183,7 @@ static tn_status seek(tn_reach *reaching, tn_error *error) {
         TN_TRY(approach(reaching, next_to_nothing, timed ? state->front.deadline : 0, error));
         break;
     }
-    if (reaching->members == 0 && reaching->bounds.count > 0) TN_TRY(price_all(reaching, error));
+    if (excess(reaching) > 0 && (timed || reaching->members == 0)) TN_TRY(price_all(reaching, error));
     return state->evaluated == 0 ? tn_check_time(state->front.deadline, error) : TN_OK;
 }
 

@@ -45,7 +45,6 @@ typedef struct tn_decomposing {
     tn_front_options front;
     double width; /* of boxes over all builds */
     const char *refused;
-    bool late; /* refused as tables took too long */
     /* Points of all builds that are left: objectives, left = task, right = point. */
     tn_sums chosen;
     uint64_t evaluated, cause[TN_CAUSES]; /* designs, in all, and of them those that end so */

@@ -89,8 +89,7 @@ static tn_status make_some_tables(tn_decomposing *state, tn_error *error) {
 
 static tn_status make_tables_in_time(tn_decomposing *state, tn_error *error) {
     const tn_status status = make_some_tables(state, error);
-    state->late = status == TN_INTERRUPTED && !tn_interrupted() && state->options->table_seconds > 0;
-    if (!state->late) return status;
+    if (status != TN_INTERRUPTED || tn_interrupted() || state->options->table_seconds == 0) return status;
     state->refused = "its tables take over three quarters of the time";
     return TN_OK;
 }
@@ -236,7 +235,6 @@ tn_status tn_decompose(const tn_space *space, const tn_decompose_options *option
         state.refused = "nothing that it evaluated fits, and it does not see what that lacks before: LUTs, "
                         "flip-flops, or what a constraint asks";
     found->refused = state.refused;
-    found->late = state.late;
     found->evaluated = state.evaluated;
     memcpy(found->cause, state.cause, sizeof found->cause);
     found->builds = state.tasks;

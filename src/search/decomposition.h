@@ -22,14 +22,13 @@ typedef struct tn_decompose_options {
     double epsilon; /* factors of at most 1 + epsilon are asked for; 0: exact */
     double
         seconds; /* over 0: epsilon is made smaller again and again for so long; TN_LIMIT where nothing was found in it */
-    double table_seconds; /* over 0: refused where tables take longer, as `late` says */
+    double table_seconds; /* over 0: refused where tables take longer */
     unsigned threads;
     const tn_progress *progress; /* NULL: none */
 } tn_decompose_options;
 
 typedef struct tn_decomposed {
     const char *refused; /* NULL, or why the space does not decompose; then nothing else holds */
-    bool late;           /* refused as tables took too long */
     size_t count;
     uint32_t *digit; /* [count][choices] of the front's designs */
     tn_evaluation *evaluation;

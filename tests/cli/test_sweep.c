@@ -164,10 +164,20 @@ static void a_time_too_short_is_exit_2(void **state) {
     (void)state;
     shell(0, "! $TENFOLD sweep $LAYERS -o $FOLDER/late --time 0.000001 --method decompose 2>$FOLDER/said && "
              "grep -q 'time were over with 0 % of the tables made' $FOLDER/said && test ! -e $FOLDER/late");
-    shell(0, "! $TENFOLD sweep $LAYERS -o $FOLDER/late --time 0.000001 2>$FOLDER/said && "
+    shell(0, "! $TENFOLD sweep atis-2enc-layers -o $FOLDER/late --time 0.000001 2>$FOLDER/said && "
              "grep -q 'time were over before the first 200 designs' $FOLDER/said && test ! -e $FOLDER/late");
     shell(2, "$TENFOLD sweep $LAYERS -o $FOLDER/s --resume --time 0.000001 --quiet");
     shell(0, "cmp $FOLDER/before.csv $FOLDER/s/front.csv");
+}
+
+/* What can be enumerated gives what a moment is enough for, and goes on with it later. */
+static void a_short_time_enumerates_a_part(void **state) {
+    (void)state;
+    shell(0,
+          "$TENFOLD sweep $SPACE -o $FOLDER/part --method enumerate --time 0.000001 --quiet >$FOLDER/said && "
+          "grep -q '(budget)' $FOLDER/said && test $(wc -l <$FOLDER/part/front.csv) -gt 1");
+    shell(0, "$TENFOLD sweep $SPACE -o $FOLDER/part --method enumerate --resume --quiet >$FOLDER/said && "
+             "grep -q '^exact' $FOLDER/said && cmp $FOLDER/before.csv $FOLDER/part/front.csv");
 }
 
 static void plots_and_recommends(void **state) {
@@ -253,6 +263,7 @@ int main(void) {
         cmocka_unit_test(interrupted_sweep_is_exit_130),
         cmocka_unit_test(interrupted_list_is_exit_130),
         cmocka_unit_test(a_time_too_short_is_exit_2),
+        cmocka_unit_test(a_short_time_enumerates_a_part),
         cmocka_unit_test(plots_and_recommends),
         cmocka_unit_test(nothing_fits_is_exit_1),
         cmocka_unit_test(of_what_was_seen_nothing_fits),

@@ -297,32 +297,70 @@ static void a_taken_folder_is_told_before_the_search(void **state) {
     assert_true(reports > 0);
 }
 
+/* The time is over when tables are begun, and again when the first of so many designs are done. */
+typedef struct {
+    const char *now;
+    uint64_t designs;
+} hasty;
+
 static void end_the_tables(void *user, const char *what) {
-    (void)user;
-    if (strcmp(what, "steps tabled") == 0) tn_clock_advance(1e6);
+    hasty *its = user;
+    its->now = what;
+    if (strncmp(what, "steps", 5) == 0) tn_clock_advance(1e6);
 }
 
-/* Where a time is too short for a decomposition the rest of it is an evolution's; of a decomposition alone it is an error. */
-static void a_time_that_is_too_short_is_an_evolutions(void **state) {
-    (void)state;
-    const tn_progress progress = {.report = count_reports, .begin = end_the_tables, .user = &(unsigned){0}};
-    const tn_sweep_options timed = {.seconds = 1e5};
-    tn_sweep_options alone = timed;
-    tn_arena own = {0};
-    tn_space layers;
-    tn_summary summary;
+static void end_the_designs(void *user, uint64_t done, uint64_t total) {
+    const hasty *its = user;
+    (void)total;
+    if (strcmp(its->now, "designs") == 0 && done >= its->designs) tn_clock_advance(1e6);
+}
+
+static tn_summary sweep_hastily(const char *file, const char *set, const tn_sweep_options *options,
+                                uint64_t designs, const char *name, tn_arena *own, tn_status expected) {
+    hasty its = {.now = "designs", .designs = designs};
+    const tn_progress progress = {.report = end_the_designs, .begin = end_the_tables, .user = &its};
+    tn_space other;
+    tn_summary summary = {0};
     tn_error error = {0};
-    test_ok(tn_space_load(test_source("tests/space/data/layers.yaml"), NULL, 0, NULL, &own, &layers, &error),
-            &error);
-    test_ok(tn_sweep_folder(&layers, &timed, test_in_folder("hasty"), &progress, &summary, &error), &error);
+    test_ok(tn_space_load(test_source(file), &set, set != NULL, NULL, own, &other, &error), &error);
+    const tn_status status =
+        tn_sweep_folder(&other, options, test_in_folder(name), &progress, &summary, &error);
+    if (status != expected) fail_msg("%s", error.message);
+    return summary;
+}
+
+/* Where a time is too short for a decomposition the rest of it is for what can be enumerated, or an evolution; of a decomposition alone
+ * it is an error. */
+static void a_time_that_is_too_short_is_for_others(void **state) {
+    (void)state;
+    static const char layers[] = "tests/space/data/layers.yaml", vast[] = "spaces/atis-2enc-layers.yaml";
+    const tn_sweep_options timed = {.seconds = 1e5}, alone = {.seconds = 1e5, .method = TN_DECOMPOSE};
+    tn_arena own = {0};
+    tn_summary summary = sweep_hastily(layers, NULL, &timed, 1000, "hasty", &own, TN_OK);
+    assert_string_equal(summary.method, "enumerate");
+    assert_true(summary.refused && summary.exact && summary.completion == TN_EXHAUSTED);
+    summary = sweep_hastily(vast, NULL, &timed, 200, "vast", &own, TN_OK);
     assert_string_equal(summary.method, "evolve");
-    assert_non_null(summary.refused);
-    assert_int_equal(summary.completion, TN_BUDGET);
-    assert_true(summary.evaluated == layers.choices.designs && !summary.certified);
-    alone.method = TN_DECOMPOSE;
-    assert_int_equal(tn_sweep_folder(&layers, &alone, test_in_folder("alone"), &progress, &summary, &error),
-                     TN_LIMIT);
+    assert_true(summary.refused && !summary.certified && summary.completion == TN_BUDGET);
+    assert_int_equal(summary.evaluated, 200);
+    sweep_hastily(layers, NULL, &alone, 1000, "alone", &own, TN_LIMIT);
     tn_arena_free(&own);
+}
+
+/* An enumeration whose time is over goes on where it is given more. */
+static void a_time_ends_an_enumeration(void **state) {
+    (void)state;
+    hasty its = {.now = "designs", .designs = space.choices.designs / 3};
+    const tn_progress progress = {.report = end_the_designs, .user = &its};
+    const tn_sweep_options timed = {.seconds = 1e5, .method = TN_ENUMERATE, .threads = 2};
+    const tn_summary part = sweep(&timed, "timed", &progress);
+    assert_int_equal(part.completion, TN_BUDGET);
+    assert_false(part.exact);
+    assert_true(part.evaluated < space.choices.designs && part.evaluated >= its.designs);
+    const tn_summary whole =
+        sweep(&(tn_sweep_options){.method = TN_ENUMERATE, .resume = true}, "timed", NULL);
+    assert_true(whole.exact && whole.completion == TN_EXHAUSTED);
+    assert_same_results("one", "timed");
 }
 
 static void budget_is_drawn_by_the_seed(void **state) {
@@ -431,7 +469,8 @@ int main(void) {
         cmocka_unit_test(shards_merge_to_the_whole),
         cmocka_unit_test(interrupted_goes_on),
         cmocka_unit_test(a_taken_folder_is_told_before_the_search),
-        cmocka_unit_test(a_time_that_is_too_short_is_an_evolutions),
+        cmocka_unit_test(a_time_that_is_too_short_is_for_others),
+        cmocka_unit_test(a_time_ends_an_enumeration),
         cmocka_unit_test(budget_is_drawn_by_the_seed),
         cmocka_unit_test(chunks_come_by_what_their_choices_gave),
         cmocka_unit_test(finished_chunks_are_skipped),
