@@ -265,29 +265,34 @@ static tn_status refuse(const tn_space *space, const char *why, tn_error *error)
                       "the front can't be found by decomposition: %.500s (docs/decomposition.md)", why);
 }
 
-/* Before the search, which may take long: the folder may hold what was found, whichever method finds it in the end. */
-static tn_status check_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
-                              tn_error *error) {
-    const tn_sweep_options plain = without_certificate(options);
-    const tn_sweep_options ends[] = {decomposition_of(options), evolution_of(&plain), plain};
-    if (options->method == TN_EVOLVE || options->budget)
-        return tn_sweep_db_check(folder, space, &ends[1], 1, error);
-    return tn_sweep_db_check(folder, space, ends, options->method == TN_DECOMPOSE ? 1 : 3, error);
+/* Before the search, which may take long: the folder may hold what was found, whichever method found it. *method: by which
+ * it is looked for; resuming, what found it before does. */
+static tn_status choose_method(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                               tn_method *method, tn_error *error) {
+    static const tn_method methods[] = {TN_DECOMPOSE, TN_EVOLVE, TN_ENUMERATE};
+    const tn_sweep_options plain = without_certificate(options),
+                           ends[] = {decomposition_of(options), evolution_of(&plain), plain};
+    const bool only = options->method != TN_METHOD_AUTO || options->budget;
+    const size_t first = only && options->method != TN_DECOMPOSE, count = only ? 1 : 3;
+    size_t held;
+    TN_TRY(tn_sweep_db_check(folder, space, &ends[first], count, &held, error));
+    *method = only ? methods[first] : held < count ? methods[held] : TN_METHOD_AUTO;
+    return TN_OK;
 }
 
 tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
                           const tn_progress *progress, tn_summary *summary, tn_error *error) {
     const double begun = tn_clock_seconds();
     const char *refused = NULL;
+    tn_sweep_options asked = *options, plain = without_certificate(options);
     TN_TRY(check(space, options, error));
     if (is_enumeration(space, options)) return enumerate(space, options, folder, progress, summary, error);
-    TN_TRY(check_folder(space, options, folder, error));
-    if (options->method == TN_EVOLVE || options->budget)
-        return evolve(space, options, begun, folder, progress, summary, error);
-    TN_TRY(decompose(space, options, folder, progress, summary, &refused, error));
+    TN_TRY(choose_method(space, options, folder, &asked.method, error));
+    if (asked.method == TN_ENUMERATE) return enumerate(space, &plain, folder, progress, summary, error);
+    if (asked.method == TN_EVOLVE) return evolve(space, &plain, begun, folder, progress, summary, error);
+    TN_TRY(decompose(space, &asked, folder, progress, summary, &refused, error));
     if (!refused) return TN_OK;
-    if (options->method == TN_DECOMPOSE) return refuse(space, refused, error);
-    tn_sweep_options plain = without_certificate(options);
+    if (asked.method == TN_DECOMPOSE) return refuse(space, refused, error);
     tn_progress_begin(progress, "designs");
     if (tn_can_enumerate(space)) {
         plain.seconds = seconds_left(options, begun);

@@ -263,27 +263,28 @@ tn_status tn_sweep_db_open(const char *folder, const tn_space *space, const tn_s
 }
 
 static tn_status check_folder(tn_sweep_db *store, const char *folder, const tn_sweep_options *options,
-                              size_t count, tn_error *error) {
+                              size_t count, size_t *held, tn_error *error) {
     char found[TN_IDENTITY_TEXT];
-    bool is_empty, is_same = false;
+    bool is_empty;
     TN_TRY(open_folder(store, folder, error));
     if (faccessat(store->folder, file_name, F_OK, 0) != 0) return TN_OK;
     TN_TRY(open_database(store, TN_DATABASE_READ, &is_empty, error));
     if (is_empty) return TN_OK;
     TN_TRY(get_identity(store, &store->database, found, error));
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && *held == count; i++) {
         TN_TRY(tn_sweep_identity(store->space, &options[i], store->identity, error));
-        is_same |= strcmp(found, store->identity) == 0;
+        if (strcmp(found, store->identity) == 0) *held = i;
     }
-    return check_same(store, is_same, options->resume, "looks for its front anew", error);
+    return check_same(store, *held < count, options->resume, "looks for its front anew", error);
 }
 
 tn_status tn_sweep_db_check(const char *folder, const tn_space *space, const tn_sweep_options *options,
-                            size_t count, tn_error *error) {
+                            size_t count, size_t *held, tn_error *error) {
     tn_sweep_db *store;
+    *held = count;
     if (access(folder, F_OK) != 0 || options->repair) return TN_OK;
     TN_TRY(new_store(space, &store, error));
-    const tn_status status = check_folder(store, folder, options, count, error);
+    const tn_status status = check_folder(store, folder, options, count, held, error);
     tn_sweep_db_close(store);
     return status;
 }

@@ -33,9 +33,10 @@ typedef struct tn_sweep_db tn_sweep_db;
 tn_status tn_sweep_db_open(const char *folder, const tn_space *space, const tn_sweep_options *options,
                            tn_sweep_db **store, tn_error *error);
 /* Before work whose results are written at its end: TN_INPUT where the folder's store would be refused then, whichever of
- * the `count` options it ends with. Nothing is made, and with options->repair nothing is asked. */
+ * the `count` options it ends with. *held: those of what the folder holds; `count` where it holds nothing. Nothing is made, and
+ * with options->repair nothing is asked. */
 tn_status tn_sweep_db_check(const char *folder, const tn_space *space, const tn_sweep_options *options,
-                            size_t count, tn_error *error);
+                            size_t count, size_t *held, tn_error *error);
 /* The store of a shard, to read, together with the options it was made with. The inputs are the space's. */
 tn_status tn_sweep_db_open_part(const char *folder, const tn_space *space, tn_sweep_db **store,
                                 tn_sweep_options *options, tn_error *error);

@@ -357,8 +357,10 @@ static void a_time_ends_an_enumeration(void **state) {
     assert_int_equal(part.completion, TN_BUDGET);
     assert_false(part.exact);
     assert_true(part.evaluated < space.choices.designs && part.evaluated >= its.designs);
-    const tn_summary whole =
-        sweep(&(tn_sweep_options){.method = TN_ENUMERATE, .resume = true}, "timed", NULL);
+    /* what it found before goes on, though a time and a factor ask for a certificate else */
+    const tn_sweep_options more = {.seconds = 1e5, .has_epsilon = true, .epsilon = 0.2, .resume = true};
+    const tn_summary whole = sweep(&more, "timed", NULL);
+    assert_string_equal(whole.method, "enumerate");
     assert_true(whole.exact && whole.completion == TN_EXHAUSTED);
     assert_same_results("one", "timed");
 }
