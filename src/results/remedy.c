@@ -32,13 +32,36 @@ static double constraint_factor(const tn_constraint *constraint, const tn_evalua
     return factor >= 1 && isfinite(factor) ? factor : INFINITY;
 }
 
-/* The greatest of both: at most 1 where the design fits. Of a constraint nothing is said where the quantity is not
- * known (NaN) or the condition has several parts. */
+/* Whether every quantity that the constraint asks for is known (no NaN). */
+static bool is_known(const tn_constraint *constraint, const tn_evaluation *evaluation) {
+    if (!constraint->expression) return !isnan(constraint->quantity->get(evaluation));
+    for (size_t i = 0; i < tn_quantities_count; i++)
+        if (isnan(tn_quantities[i].get(evaluation)) &&
+            tn_expression_mentions(constraint->expression, tn_quantities[i].name))
+            return false;
+    return true;
+}
+
+/* Whether a design with such quantities holds the condition, whatever its choices. */
+static bool may_hold(const tn_space *space, const tn_constraint *constraint,
+                     const tn_evaluation *evaluation) {
+    const uint32_t digit[TN_AXES_MOST] = {0};
+    bool open[TN_AXES_MOST];
+    for (size_t i = 0; i < TN_AXES_MOST; i++) open[i] = true;
+    const tn_candidate design = {.known = TN_KNOWN_WHOLE,
+                                 .evaluation = evaluation,
+                                 .most = &space->most,
+                                 .digit = digit,
+                                 .open = open};
+    return tn_constraint_holds(constraint, &space->choices, &design);
+}
+
+/* The greatest of both: at most 1 where the design fits. Of a constraint nothing is said where a quantity is not known. */
 static double tn_shortfall(const tn_limits *limits, const tn_evaluation *evaluation) {
     double most = tn_budget_ratio(&evaluation->price.used, limits->budget);
     for (size_t i = 0; limits->space && i < limits->space->constraints; i++) {
         const tn_constraint *constraint = &limits->space->constraint[i];
-        if (!constraint->expression && !isnan(constraint->quantity->get(evaluation)))
+        if (is_known(constraint, evaluation) && !may_hold(limits->space, constraint, evaluation))
             most = fmax(most, constraint_factor(constraint, evaluation));
     }
     return most;
@@ -51,15 +74,15 @@ static double factor_of(const tn_space *space, const tn_evaluation *evaluation, 
     return tn_budget_ratio(&evaluation->price.used, &space->budget);
 }
 
-/* By what it lacks most: a constraint counts where it is broken by more than a resource is short. */
-static tn_miss miss_of(const tn_space *space, uint64_t id, const tn_evaluation *evaluation, uint32_t cause) {
+/* By what the design lacks most that was evaluated last: a constraint counts where it is broken by more than a resource is short.
+ * exact: its price is known, else a bound. */
+static tn_miss miss_of(const tn_evaluator *evaluator, const tn_space *space, uint64_t id,
+                       const tn_evaluation *evaluation, uint32_t cause, bool exact) {
     tn_miss miss = {id, cause, factor_of(space, evaluation, cause)};
     for (uint32_t i = 0; i < space->constraints && cause < TN_CAUSE_CONSTRAINT; i++) {
         const tn_constraint *constraint = &space->constraint[i];
-        if (constraint->expression || isnan(constraint->quantity->get(evaluation))) continue;
-        if (constraint->quantity->get(evaluation) >= constraint->least &&
-            constraint->quantity->get(evaluation) <= constraint->most)
-            continue;
+        const bool asks = constraint->expression || is_known(constraint, evaluation);
+        if (!asks || !tn_evaluator_breaks(evaluator, i, exact, evaluation)) continue;
         const double factor = constraint_factor(constraint, evaluation);
         if (factor > miss.factor) miss = (tn_miss){id, TN_CAUSE_CONSTRAINT + i, factor};
     }
@@ -93,7 +116,30 @@ static tn_status look_at(const tn_space *space, tn_evaluator *evaluator, uint64_
         misses->evaluated++;
         if (cause < TN_CAUSE_RESOURCE) continue; /* feasible, or without a price */
         const uint64_t id = tn_space_id(space, outer, inner);
-        offer(misses, miss_of(tn_space_of(space, id), id, &evaluation, cause));
+        offer(misses, miss_of(evaluator, tn_space_of(space, id), id, &evaluation, cause, exact));
+    }
+    return TN_OK;
+}
+
+/* Until the nearest lacks as laid what its bound said: places that are sought within what a constraint leaves may be none, where what is
+ * built elsewhere fits. */
+static tn_status lay_nearest(const tn_space *space, tn_evaluator *evaluator, tn_misses *misses,
+                             tn_error *error) {
+    bool same = false;
+    for (size_t i = 0; i < misses->count && !same; i++) {
+        tn_miss *nearest = &misses->miss[0];
+        tn_evaluation evaluation;
+        uint64_t outer, inner;
+        uint32_t cause;
+        tn_space_split(space, nearest->id, &outer, &inner);
+        TN_TRY(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, error));
+        if (cause < TN_CAUSE_RESOURCE) return TN_OK;
+        const tn_miss laid =
+            miss_of(evaluator, tn_space_of(space, nearest->id), nearest->id, &evaluation, cause, true);
+        same = laid.cause == nearest->cause;
+        *nearest = misses->miss[--misses->count];
+        offer(misses, laid);
+        qsort(misses->miss, misses->count, sizeof *misses->miss, by_factor);
     }
     return TN_OK;
 }
@@ -113,8 +159,9 @@ tn_status tn_misses_find(const tn_space *space, uint64_t most, tn_misses *misses
         uint64_t outer = (uint64_t)((double)i * ((double)space->outer_count / (double)outers));
         status = look_at(space, evaluator, outer, builds, misses, error);
     }
-    tn_evaluator_free(evaluator);
     qsort(misses->miss, misses->count, sizeof *misses->miss, by_factor);
+    if (status == TN_OK) status = lay_nearest(space, evaluator, misses, error);
+    tn_evaluator_free(evaluator);
     return status;
 }
 
@@ -603,6 +650,7 @@ static tn_status try_weights(search *state) {
 static tn_status try_all(search *state) {
     TN_TRY(TN_NEW(state->arena, REMEDIES_MOST, &state->out->remedy, state->error));
     TN_TRY(shortfall(state, &state->given, &state->out->given_ratio));
+    if (state->out->given_ratio <= 1) return TN_OK;
     TN_TRY(try_build(state));
     TN_TRY(try_together(state));
     TN_TRY(try_weights(state));

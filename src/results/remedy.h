@@ -37,7 +37,7 @@ typedef struct tn_limits {
 double tn_budget_ratio(const tn_resources *used, const tn_resources *budget);
 
 /* *evaluation of a priced design, whose errors and accuracies are not known, and *ratio, by which it falls short: at most 1
- * where it keeps the limits. Of a constraint of several parts nothing is said. */
+ * where it keeps the limits. Of a constraint that asks for what is not known nothing is said. */
 tn_status tn_limits_evaluate(const tn_limits *limits, const tn_priced *priced, tn_evaluation *evaluation,
                              double *ratio, tn_error *error);
 
@@ -82,7 +82,7 @@ typedef struct tn_remedies {
         closest; /* of the changes that do not suffice the one that comes nearest; change NULL: none helps */
 } tn_remedies;
 
-/* Of a design that was priced, with the cache that it was priced with, in memory that outlives the remedies. */
+/* Of a design that was priced; none where it falls short of nothing that is known of changes. With the cache that it was priced with, in memory that outlives the remedies. */
 tn_status tn_remedies_of(const tn_priced *given, const tn_limits *limits, tn_program_cache *cache,
                          tn_arena *arena, tn_remedies *remedies, tn_error *error);
 

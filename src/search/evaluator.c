@@ -229,6 +229,18 @@ static tn_cause broken_constraint(const tn_evaluator *evaluator, const builds *o
     return TN_CAUSE_NONE;
 }
 
+bool tn_evaluator_breaks(const tn_evaluator *evaluator, size_t constraint, bool exact,
+                         const tn_evaluation *evaluation) {
+    const tn_space *space = evaluator->space;
+    const builds of = {evaluator->inner, 0};
+    uint32_t digit[TN_AXES_MOST];
+    bool open[TN_AXES_MOST];
+    tn_candidate design = {
+        .known = exact ? TN_KNOWN_WHOLE : TN_KNOWN_BOUND, .evaluation = evaluation, .most = &space->most};
+    tell_choices(evaluator, &of, digit, open, &design);
+    return !tn_constraint_holds(&space->constraint[constraint], &space->choices, &design);
+}
+
 /* Whether some build of the space has a price with a bound on its device. */
 static tn_status find_bounds(tn_evaluator *evaluator, const tn_space *space, bool *has, tn_error *error) {
     TN_TRY(

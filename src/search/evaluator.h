@@ -116,6 +116,10 @@ tn_status tn_varied_degrees_of_freedom(const tn_space *space, const tn_step *ste
 tn_status tn_evaluate_explain(tn_evaluator *evaluator, uint64_t id, tn_arena *arena,
                               tn_explanation *explanation, tn_error *error);
 
+/* Whether the design that was evaluated last breaks that constraint of its space: by its price, or for sure by a bound. */
+bool tn_evaluator_breaks(const tn_evaluator *evaluator, size_t constraint, bool exact,
+                         const tn_evaluation *evaluation);
+
 /* Evaluates a point's design: *same = it is feasible and has exactly the point's objectives. */
 tn_status tn_evaluator_confirm(tn_evaluator *evaluator, const tn_point *point, tn_evaluation *evaluation,
                                bool *same, tn_error *error);

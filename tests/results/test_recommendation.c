@@ -5,6 +5,7 @@
 #include "front/knee.h"
 #include "results/recommendation.h"
 #include "results/remedy.h"
+#include "results/shortage.h"
 #include "search/evaluator.h"
 #include "support/shared.h"
 #include "support/status.h"
@@ -294,6 +295,29 @@ static void nearest_misses_of_all_designs(void **state) {
     for (int i = 0; i < TN_CAUSES; i++) assert_true(isinf(least[i]));
 }
 
+/* Of conditions of several parts, and of what is learned, which no change of a design tells, nothing is promised. */
+static void shortages_promise_what_they_know(void **state) {
+    static const char small[] = "tests/space/data/small.yaml", learned[] = "tests/space/data/accuracy.yaml";
+    static const struct {
+        const char *file, *constraint;
+    } cases[] = {{small, "uram <= 0 and bram18 <= 10"},
+                 {small, "dsp < 1 or seconds_per_step < 1e-6"},
+                 {learned, "accuracy >= 0.9999"},
+                 {learned, "accuracy >= 0.9999 and dsp <= 5000"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tn_error error = {0};
+        tn_space tight;
+        tn_shortage shortage;
+        const char *set;
+        test_ok(tn_arena_format(&arena, &set, &error, "constraints=['%s']", cases[i].constraint), &error);
+        test_ok(tn_space_load(test_source(cases[i].file), &set, 1, NULL, &arena, &tight, &error), &error);
+        test_ok(tn_shortage_find(&tight, &arena, &shortage, &error), &error);
+        assert_string_equal(shortage.cause, cases[i].constraint);
+        assert_null(shortage.change);
+    }
+}
+
 static tn_price price_of(const char *const *set, size_t sets, const tn_device *device, tn_model **model,
                          tn_build *build) {
     tn_error error = {0};
@@ -451,6 +475,7 @@ int main(void) {
         cmocka_unit_test(robustness_again),
         cmocka_unit_test(extreme_operators_again),
         cmocka_unit_test(nearest_misses_of_all_designs),
+        cmocka_unit_test(shortages_promise_what_they_know),
         cmocka_unit_test(remedies_mend),
         cmocka_unit_test(nothing_that_helps_is_left_out),
         cmocka_unit_test(remedies_keep_constraints),
