@@ -29,7 +29,7 @@ static inline uint64_t tn_hash_word(uint64_t hash, uint64_t word) {
 
 /* Bytes taken into a hash, a word at a time. */
 static inline uint64_t tn_hash_bytes(uint64_t hash, const void *data, size_t length) {
-    const unsigned char *byte = (const unsigned char *)data;
+    const unsigned char *byte = data;
     for (size_t i = 0; i < length; i += sizeof(uint64_t)) {
         uint64_t word = 0;
         memcpy(&word, byte + i, length - i < sizeof word ? length - i : sizeof word);

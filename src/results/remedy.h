@@ -82,7 +82,8 @@ typedef struct tn_remedies {
         closest; /* of the changes that do not suffice the one that comes nearest; change NULL: none helps */
 } tn_remedies;
 
-/* Of a design that was priced; none where it falls short of nothing that is known of changes. With the cache that it was priced with, in memory that outlives the remedies. */
+/* Of a design that was priced, with the cache that it was priced with, in memory that outlives the remedies. None where the design
+ * falls short of nothing that is known of changes. */
 tn_status tn_remedies_of(const tn_priced *given, const tn_limits *limits, tn_program_cache *cache,
                          tn_arena *arena, tn_remedies *remedies, tn_error *error);
 

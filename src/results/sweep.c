@@ -164,10 +164,9 @@ static tn_status run_all(run *all, tn_error *error) {
     }
     all->outcome->seconds = tn_clock_seconds() - started;
     bool whole = all->finished_designs == all->total_designs;
-    const bool timed = !whole && !tn_interrupted();
-    all->outcome->completion = timed || (whole && all->plan.sampled) ? TN_BUDGET
-                               : whole                               ? TN_EXHAUSTED
-                                                                     : TN_STOPPED;
+    all->outcome->completion = whole && !all->plan.sampled  ? TN_EXHAUSTED
+                               : !whole && tn_interrupted() ? TN_STOPPED
+                                                            : TN_BUDGET;
     return status;
 }
 

@@ -18,8 +18,8 @@
 TN_PUBLIC_BEGIN
 
 /* Sweeps, keeping what is finished in the store, which was opened with the same space and options. An interruption
- * (base/interrupt.h) ends the sweep early with completion TN_STOPPED and TN_OK, the end of options->seconds with TN_BUDGET. After a failure what was finished
- * before it stays in the store. */
+ * (base/interrupt.h) ends the sweep early with completion TN_STOPPED and TN_OK, the end of options->seconds with TN_BUDGET.
+ * After a failure what was finished before it stays in the store. */
 tn_status tn_sweep_run(tn_sweep_db *store, const tn_space *space, const tn_sweep_options *options,
                        const tn_progress *progress, tn_outcome *outcome, tn_error *error);
 

@@ -213,32 +213,38 @@ static void tell_choices(const tn_evaluator *evaluator, const builds *of, uint32
     design->open = open;
 }
 
+/* A candidate, and room for its choices: told once a constraint asks for them. */
+typedef struct {
+    tn_candidate design;
+    uint32_t digit[TN_AXES_MOST];
+    bool open[TN_AXES_MOST];
+} told_design;
+
+static bool breaks(const tn_evaluator *evaluator, size_t constraint, const builds *of, told_design *told) {
+    const tn_space *space = evaluator->space;
+    if (space->constraint[constraint].expression && !told->design.digit)
+        tell_choices(evaluator, of, told->digit, told->open, &told->design);
+    return !tn_constraint_holds(&space->constraint[constraint], &space->choices, &told->design);
+}
+
 /* The first constraint that is broken for sure. */
 static tn_cause broken_constraint(const tn_evaluator *evaluator, const builds *of, tn_known known,
                                   const tn_evaluation *evaluation) {
-    const tn_space *space = evaluator->space;
-    uint32_t digit[TN_AXES_MOST];
-    bool open[TN_AXES_MOST];
-    tn_candidate design = {.known = known, .evaluation = evaluation, .most = &space->most};
-    for (size_t i = 0; i < space->constraints; i++) {
-        const tn_constraint *constraint = &space->constraint[i];
-        if (constraint->expression && !design.digit) tell_choices(evaluator, of, digit, open, &design);
-        if (!tn_constraint_holds(constraint, &space->choices, &design))
-            return (tn_cause)(TN_CAUSE_CONSTRAINT + i);
-    }
+    told_design told;
+    told.design = (tn_candidate){.known = known, .evaluation = evaluation, .most = &evaluator->space->most};
+    for (size_t i = 0; i < evaluator->space->constraints; i++)
+        if (breaks(evaluator, i, of, &told)) return (tn_cause)(TN_CAUSE_CONSTRAINT + i);
     return TN_CAUSE_NONE;
 }
 
 bool tn_evaluator_breaks(const tn_evaluator *evaluator, size_t constraint, bool exact,
                          const tn_evaluation *evaluation) {
-    const tn_space *space = evaluator->space;
     const builds of = {evaluator->inner, 0};
-    uint32_t digit[TN_AXES_MOST];
-    bool open[TN_AXES_MOST];
-    tn_candidate design = {
-        .known = exact ? TN_KNOWN_WHOLE : TN_KNOWN_BOUND, .evaluation = evaluation, .most = &space->most};
-    tell_choices(evaluator, &of, digit, open, &design);
-    return !tn_constraint_holds(&space->constraint[constraint], &space->choices, &design);
+    told_design told;
+    told.design = (tn_candidate){.known = exact ? TN_KNOWN_WHOLE : TN_KNOWN_BOUND,
+                                 .evaluation = evaluation,
+                                 .most = &evaluator->space->most};
+    return breaks(evaluator, constraint, &of, &told);
 }
 
 /* Whether some build of the space has a price with a bound on its device. */

@@ -421,24 +421,30 @@ static void a_front_in_time_stays(void **state) {
     }
 }
 
-/* What was priced before every design has a bound is the result, of which nothing is promised. */
+/* The space of single layers, its search ended before every design has a bound: by who waits for it, or by the clock. */
+static void decompose_until(bool by_hand, const char *const *set, size_t sets, tn_arena *arena,
+                            tn_space *space, tn_decomposed *found) {
+    ending its = {.by_hand = by_hand, .last = 1};
+    const tn_progress progress = {.report = end_the_last_round, .begin = note_the_step, .user = &its};
+    const tn_decompose_options options = {
+        .seconds = by_hand ? 0 : 1e5, .epsilon = 0.05, .threads = 1, .progress = &progress};
+    assert_int_equal(
+        tn_space_load(test_source("tests/space/data/layers.yaml"), set, sets, NULL, arena, space, NULL),
+        TN_OK);
+    const tn_status status = tn_decompose(space, &options, found, NULL);
+    tn_interrupt_clear();
+    assert_int_equal(status, TN_OK);
+}
+
+/* What was priced before is the result, of which nothing is promised. */
 static void what_was_priced_stays(void **state) {
     (void)state;
     for (int by_hand = 0; by_hand < 2; by_hand++) {
-        ending its = {.by_hand = by_hand, .last = 1};
-        const tn_progress progress = {.report = end_the_last_round, .begin = note_the_step, .user = &its};
-        const tn_decompose_options options = {
-            .seconds = by_hand ? 0 : 1e5, .epsilon = 0.05, .threads = 1, .progress = &progress};
         tn_arena arena = {0};
         tn_space space;
         tn_decomposed found;
         tn_evaluator *evaluator;
-        assert_int_equal(
-            tn_space_load(test_source("tests/space/data/layers.yaml"), NULL, 0, NULL, &arena, &space, NULL),
-            TN_OK);
-        const tn_status status = tn_decompose(&space, &options, &found, NULL);
-        tn_interrupt_clear();
-        assert_int_equal(status, TN_OK);
+        decompose_until(by_hand, NULL, 0, &arena, &space, &found);
         assert_null(found.refused);
         assert_true(found.count > 0 && found.count <= found.evaluated);
         assert_true(!found.certified && !found.exact && !found.none_fits);
@@ -464,19 +470,10 @@ static void what_was_priced_tells_what_it_lacks(void **state) {
     (void)state;
     static const char *const none_fits = "constraints=['uram <= 10']";
     for (int by_hand = 0; by_hand < 2; by_hand++) {
-        ending its = {.by_hand = by_hand, .last = 1};
-        const tn_progress progress = {.report = end_the_last_round, .begin = note_the_step, .user = &its};
-        const tn_decompose_options options = {
-            .seconds = by_hand ? 0 : 1e5, .epsilon = 0.05, .threads = 1, .progress = &progress};
         tn_arena arena = {0};
         tn_space space;
         tn_decomposed found;
-        assert_int_equal(tn_space_load(test_source("tests/space/data/layers.yaml"), &none_fits, 1, NULL,
-                                       &arena, &space, NULL),
-                         TN_OK);
-        const tn_status status = tn_decompose(&space, &options, &found, NULL);
-        tn_interrupt_clear();
-        assert_int_equal(status, TN_OK);
+        decompose_until(by_hand, &none_fits, 1, &arena, &space, &found);
         assert_true(found.count == 0 && found.evaluated > 0 && !found.certified && !found.none_fits);
         assert_int_equal(found.cause[TN_CAUSE_CONSTRAINT], found.evaluated);
         tn_decomposed_free(&found);
