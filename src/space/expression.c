@@ -118,6 +118,17 @@ typedef struct {
 
 static bool read_number(const written *output, double *value);
 
+/* What follows an operand may look like the sign of a sum or a product. */
+static tn_status refuse_arithmetic(const parser *parse) {
+    const token *t = &parse->next;
+    if (t->kind != WORD || !strchr("+-*/", *t->text)) return TN_OK;
+    return tn_fail_at(
+        parse->error, TN_INPUT, place(parse, t->column),
+        "expressions do not calculate, so '%c' has no place here; a comparison has one quantity or "
+        "number on each side, such as bram18 <= 80 %%",
+        *t->text);
+}
+
 static tn_status read_written(parser *parse, written *text) {
     const token *t = &parse->next;
     *text = (written){.word = *t};
@@ -133,6 +144,7 @@ static tn_status read_written(parser *parse, written *text) {
     bool is_word = t->kind == WORD && !read_number(text, &number), is_number = t->kind == WORD && !is_word;
     if (is_word) text->column = tn_design_column_meant(parse->columns, t->text, t->length);
     TN_TRY(advance(parse));
+    TN_TRY(refuse_arithmetic(parse));
     if (is_number && parse->next.kind == WORD && !is_keyword(parse)) {
         text->unit = parse->next;
         return advance(parse);

@@ -421,14 +421,14 @@ static tn_status find_inputs(const tn_space_inputs *inputs, const tn_space *spac
 }
 
 /* A choice gives its key a value in every design: setting it too would say nothing. */
-static tn_status check_no_choice(const tn_yaml *root, const char *set, tn_error *error) {
+static tn_status check_no_choice(const tn_yaml *root, const tn_yaml *set, tn_error *error) {
     const tn_yaml *choices = tn_yaml_get(root, "choices");
-    size_t length = strcspn(set, "=");
+    const size_t length = set->text ? strcspn(set->text, "=") : 0;
     for (size_t i = 0; choices && choices->kind == TN_YAML_MAPPING && i < choices->count; i++)
-        if (strlen(choices->key[i]->text) == length && strncmp(choices->key[i]->text, set, length) == 0)
-            return tn_fail_at(error, TN_INPUT, (tn_position){"--set", 1, 1},
+        if (strlen(choices->key[i]->text) == length && strncmp(choices->key[i]->text, set->text, length) == 0)
+            return tn_fail_at(error, TN_INPUT, set->position,
                               "%.*s is a choice of the space; leave it out, or give that choice one value",
-                              (int)length, set);
+                              (int)length, set->text);
     return TN_OK;
 }
 
@@ -441,7 +441,6 @@ static tn_status set_key(tn_yaml *root, const char *set, tn_arena *arena, tn_err
     TN_TRY(tn_layer_key(set, arena, &of_layer, &pattern, &what, error));
     if (!of_layer && (tn_schema_has(&space_schema, set) || !tn_schema_has(&tn_model_schema, set)))
         return tn_yaml_set(root, set, arena, error);
-    TN_TRY(check_no_choice(root, set, error));
     const tn_yaml *before = tn_yaml_get(root, "set");
     size_t count = before && before->kind == TN_YAML_SEQUENCE ? before->count : 0;
     TN_TRY(TN_NEW(arena, 1, &text, error));
@@ -456,14 +455,37 @@ static tn_status set_key(tn_yaml *root, const char *set, tn_arena *arena, tn_err
     return TN_OK;
 }
 
+/* The model with the first overrides under `set`, and a build that can be read. */
+static tn_status load_overridden(const tn_space *space, size_t overrides, tn_arena *arena, tn_model **model,
+                                 tn_error *error) {
+    tn_build build;
+    TN_TRY(tn_model_load(space->model_name, space->set, overrides, arena, model, error));
+    return tn_build_decode(tn_model_build(*model), arena, &build, error);
+}
+
+/* What an override does wrong is told at its place: that of the first with which there is no model. */
+static tn_status load_model(tn_arena *arena, tn_space *space, tn_error *error) {
+    const tn_status status = load_overridden(space, space->set_count, arena, &space->model, error);
+    size_t wrong = 0;
+    tn_model *ignored;
+    if (status != TN_INPUT || !error || strcmp(error->file, "--set") != 0) return status;
+    while (wrong + 1 < space->set_count && load_overridden(space, wrong + 1, arena, &ignored, NULL) == TN_OK)
+        wrong++;
+    const tn_yaml *set = tn_yaml_get(space->root, "set")->item[wrong];
+    const bool of_file = strcmp(set->position.file, "--set") != 0;
+    snprintf(error->file, sizeof error->file, "%s", set->position.file);
+    error->line = set->position.line;
+    error->column += set->position.column - 1 + (of_file && set->quoted);
+    return status;
+}
+
 /* The space of one model and one device. */
 static tn_status load_variant(const sources *source, size_t model, size_t device, tn_arena *arena,
                               tn_space *space, tn_error *error) {
     const space_file *file = &source->file;
     space->model_name = source->model.name[model];
     space->device_name = source->device.name[device];
-    TN_TRY(placed(tn_model_load(space->model_name, space->set, space->set_count, arena, &space->model, error),
-                  source->model.position[model], error));
+    TN_TRY(placed(load_model(arena, space, error), source->model.position[model], error));
     tn_device *loaded;
     TN_TRY(placed(tn_device_load(space->device_name, NULL, 0, arena, &loaded, error),
                   source->device.position[device], error));
@@ -554,6 +576,8 @@ tn_status tn_space_load(const char *name, const char *const *set, size_t set_cou
     TN_TRY(tn_yaml_load(space->path, arena, &root, error));
     for (size_t i = 0; i < set_count; i++) TN_TRY(set_key(root, set[i], arena, error));
     TN_TRY(tn_schema_decode(&space_schema, root, arena, &source.file, error));
+    for (size_t i = 0; i < source.file.set.count; i++)
+        TN_TRY(check_no_choice(root, tn_yaml_get(root, "set")->item[i], error));
     space->root = root;
     TN_TRY(find_inputs(inputs, space, arena, &source, error));
     space->name = source.file.name;

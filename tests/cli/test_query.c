@@ -179,6 +179,8 @@ static void errors_have_their_column(void **state) {
     refused("EXPR:1:11: the parenthesis of column 1", "(watts < 3", NULL, NULL);
     refused("EXPR:1:11: '&' is no word", "watts < 3 && dsp < 3", NULL, NULL);
     refused("EXPR:1:11: ", "bram18 <= 8O %", NULL, NULL);
+    refused("EXPR:1:7: expressions do not calculate, so '*'", "watts * 2 < 3", NULL, NULL);
+    refused("EXPR:1:11: expressions do not calculate, so '+'", "watts < 3 + 4", NULL, NULL);
     refused("did you mean 'watts'", "watts < 2", "--sort", "watt");
     refused("--columns:1:4: 'id' is named twice", "watts < 99", "--columns", "id,id");
     refused("--keep-all", "watts < 99", "--all", NULL);
