@@ -338,7 +338,7 @@ static void print_certificate(const tn_summary *summary) {
     }
     if (!summary->certified) {
         if (strcmp(summary->method, tn_method_names[TN_DECOMPOSE]) == 0 && summary->front > 0)
-            tn_say("no certificate: it ended before every design had a bound; nothing is known of the "
+            tn_say("no certificate: it ended before there was one; nothing is known of the "
                    "others\n");
         return;
     }

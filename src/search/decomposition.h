@@ -34,7 +34,7 @@ typedef struct tn_decomposed {
     tn_evaluation *evaluation;
     double factor[TN_OBJECTIVES_MOST];
     bool
-        certified; /* the factors hold; false: the time was over before any bound, and nothing is known of other designs */
+        certified; /* the factors hold; false: it ended before there were any, and nothing is known of other designs */
     bool exact;     /* every factor is 1 */
     bool least_ids; /* it is exact, and of equal designs that of the least id stands for them */
     bool none_fits; /* the front is empty, and it is known that no design of the space fits */

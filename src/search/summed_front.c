@@ -162,7 +162,21 @@ static tn_status evaluate_chosen(tn_decomposing *state, tn_error *error) {
 
 /* ---- the front ---- */
 
-static tn_status keep_members(tn_decomposing *state, double slack, tn_decomposed *found, tn_error *error) {
+/* What is known of designs that were not evaluated. */
+static void certify(const tn_decomposing *state, bool all, double slack, const tn_point *point,
+                    size_t feasible, const uint32_t *own, tn_decomposed *found) {
+    const tn_space *space = state->space;
+    found->certified = all;
+    for (size_t k = 0; k < space->objectives; k++) found->factor[k] = INFINITY;
+    if (!all) return;
+    tn_certify(space, &state->chosen, slack, point, feasible, own, found->factor, &found->exact);
+    found->least_ids = found->exact && !space->choices.is_vast &&
+                       tn_bounds_are_prices(&state->chosen, point, own, space->objectives);
+}
+
+/* What fits of what was chosen; all: everything chosen was evaluated. */
+static tn_status keep_members(tn_decomposing *state, bool all, double slack, tn_decomposed *found,
+                              tn_error *error) {
     const tn_space *space = state->space;
     size_t feasible = 0;
     tn_point *point = NULL, *member = NULL;
@@ -174,19 +188,17 @@ static tn_status keep_members(tn_decomposing *state, double slack, tn_decomposed
     for (size_t i = 0; status == TN_OK && i < state->chosen.count; i++) {
         own[i] = UINT32_MAX;
         const tn_known_design *design = chosen_design(state, i);
-        if (design->cause != TN_CAUSE_NONE) continue;
+        if (!design->evaluated || design->cause != TN_CAUSE_NONE) continue;
         tn_space_point(space, &design->evaluation, i, &point[i]);
         own[i] = (uint32_t)feasible++;
         status = tn_archive_offer(&archive, &point[i], error);
     }
     if (status == TN_OK) status = TN_ALLOC(archive.count, &member, error);
     if (status == TN_OK) {
-        size_t all = 0;
+        size_t fitting = 0;
         for (size_t i = 0; i < state->chosen.count; i++) /* those that are feasible, one behind the other */
-            if (own[i] != UINT32_MAX) point[all++] = point[i];
-        tn_certify(space, &state->chosen, slack, point, feasible, own, found->factor, &found->exact);
-        found->least_ids = found->exact && !space->choices.is_vast &&
-                           tn_bounds_are_prices(&state->chosen, point, own, space->objectives);
+            if (own[i] != UINT32_MAX) point[fitting++] = point[i];
+        certify(state, all, slack, point, feasible, own, found);
         tn_archive_points(&archive, member);
         found->count = archive.count;
         status = TN_ALLOC(found->count * space->choices.count, &found->digit, error);
@@ -279,26 +291,30 @@ static bool is_within(const tn_decomposing *state, double epsilon, const tn_deco
 
 /* Evaluates what is chosen. Where some of that does not fit, and the front is then further from the bounds than was asked
  * for, builds of few designs are listed, and what the misfits covered of other builds is chosen in their place: until the
- * front is near enough, some more designs were evaluated, or there are no others. As long as nothing fits it goes on. */
+ * front is near enough, some more designs were evaluated, or there are no others. As long as nothing fits it goes on.
+ * Where an interruption, or the end of the time, cuts that short, the front is that of what was evaluated. */
 static tn_status choose_front(tn_decomposing *state, double epsilon, tn_decomposed *found, tn_error *error) {
     enum { MORE = 4, LEAST = 1000 };
     uint64_t before, most = 0, begun = state->evaluated;
     double slack;
     bool again;
     state->misfits = state->listed = 0;
+    state->hides = false;
     do {
         before = state->misfits;
         tn_decomposed_free(found);
         TN_TRY(choose(state, &slack, error));
         if (!most) most = begun + MORE * state->chosen.count + LEAST;
-        TN_TRY(evaluate_chosen(state, error));
-        TN_TRY(keep_members(state, slack, found, error));
-        again = state->misfits > before && !is_within(state, epsilon, found) &&
+        tn_status status = evaluate_chosen(state, error);
+        const bool cut = status == TN_INTERRUPTED && state->evaluated > begun;
+        if (!cut) TN_TRY(status);
+        TN_TRY(keep_members(state, !cut, slack, found, error));
+        again = !cut && state->misfits > before && !is_within(state, epsilon, found) &&
                 (found->count == 0 || state->evaluated < most);
-        if (again) TN_TRY(list_misfitting(state, error));
+        if (again) status = list_misfitting(state, error);
+        if (cut || status == TN_INTERRUPTED) return TN_OK;
+        TN_TRY(status);
     } while (again);
-    state->hides = false;
-    found->certified = true;
     for (size_t i = 0; found->count == 0 && i < state->tasks; i++)
         state->hides |= !state->task[i].listed && has_misfit(&state->task[i]);
     found->none_fits = found->count == 0 && !state->hides;
@@ -320,6 +336,61 @@ static tn_status pass(tn_decomposing *state, double epsilon, tn_decomposed *foun
     return status;
 }
 
+/* The design behind a place in both fronts, one behind the other. */
+static void put_design(const tn_decomposed *first, const tn_decomposed *second, size_t choices,
+                       uint64_t place, tn_decomposed *joined) {
+    const tn_decomposed *from = place < first->count ? first : second;
+    const size_t own = (size_t)(place - (from == first ? 0 : first->count));
+    memcpy(joined->digit + joined->count * choices, from->digit + own * choices,
+           choices * sizeof *from->digit);
+    joined->evaluation[joined->count++] = from->evaluation[own];
+}
+
+/* The front of both, with what is known of the first: what covers a design there is as good or covered here. */
+static tn_status join_fronts(const tn_space *space, tn_decomposed *first, const tn_decomposed *second,
+                             tn_error *error) {
+    const size_t all = first->count + second->count;
+    tn_decomposed joined = *first;
+    tn_point *member = NULL, point;
+    tn_archive archive;
+    joined.count = 0;
+    joined.digit = NULL;
+    joined.evaluation = NULL;
+    tn_archive_begin(&archive, space->objectives);
+    tn_status status = TN_ALLOC(all * space->choices.count, &joined.digit, error);
+    if (status == TN_OK) status = TN_ALLOC(all, &joined.evaluation, error);
+    for (size_t i = 0; status == TN_OK && i < all; i++) {
+        tn_space_point(space,
+                       i < first->count ? &first->evaluation[i] : &second->evaluation[i - first->count], i,
+                       &point);
+        status = tn_archive_offer(&archive, &point, error);
+    }
+    if (status == TN_OK) status = TN_ALLOC(archive.count, &member, error);
+    if (status == TN_OK) {
+        tn_archive_points(&archive, member);
+        for (size_t i = 0; i < archive.count; i++)
+            put_design(first, second, space->choices.count, member[i].id, &joined);
+        tn_decomposed_free(first);
+        *first = joined;
+    } else {
+        tn_decomposed_free(&joined);
+    }
+    tn_archive_free(&archive);
+    tn_free(member);
+    return status;
+}
+
+/* A pass that was cut short is the last: what it evaluated joins the front of those before, whose factors hold. */
+static tn_status end_refining(const tn_space *space, tn_status status, tn_decomposed *found,
+                              tn_decomposed *next, tn_error *error) {
+    if (status == TN_OK)
+        status = join_fronts(space, found, next, error);
+    else if (status == TN_INTERRUPTED || status == TN_LIMIT)
+        status = TN_OK;
+    tn_decomposed_free(next);
+    return status;
+}
+
 /* Finer and finer, until what is asked for is reached or the time is over; TN_INTERRUPTED where that is before the first. */
 static tn_status refine(tn_decomposing *state, tn_decomposed *found, tn_error *error) {
     static const double steps[] = {0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0};
@@ -329,15 +400,13 @@ static tn_status refine(tn_decomposing *state, tn_decomposed *found, tn_error *e
         double epsilon = fmax(steps[i], wanted), before = tn_clock_seconds();
         tn_decomposed next = {0};
         tn_status status = pass(state, epsilon, &next, error);
-        if ((status == TN_INTERRUPTED || status == TN_LIMIT) && any) return TN_OK;
-        if (status != TN_OK) {
-            tn_decomposed_free(&next);
-            return status;
-        }
+        const bool whole = status == TN_OK && next.certified;
+        if (any && !whole) return end_refining(state->space, status, found, &next, error);
         tn_decomposed_free(found);
         *found = next;
+        TN_TRY(status);
         any = true;
-        if (found->exact || epsilon <= wanted) return TN_OK;
+        if (!whole || found->exact || epsilon <= wanted) return TN_OK;
         double now = tn_clock_seconds();
         if (now + 2 * (now - before) > state->front.deadline) return TN_OK;
     }

@@ -373,12 +373,23 @@ static void tables_that_take_too_long_are_told(void **state) {
     }
 }
 
-/* Ends the search, by the clock or by who waits for it, in that round of merging. */
+/* Ends the search, by the clock or by who waits for it, in that round of a step, when so much of it is done. */
 typedef struct {
-    const char *now;
-    unsigned rounds, last;
+    const char *step;
+    uint64_t done;
+    unsigned last, rounds;
     bool by_hand;
+    const char *now;
 } ending;
+
+/* The space of single layers, as it is and where prices split. */
+static const struct {
+    const char *set;
+    ending its;
+} endings[] = {{"set=[]", {.step = "builds merged", .done = 1}},
+               {"set=[build.layouts=ideal, build.buffers=separate, build.off_chip_over_bytes=4096]",
+                {.step = "designs priced", .done = 5}}};
+enum { ENDINGS = sizeof endings / sizeof *endings };
 
 static void note_the_step(void *user, const char *what) {
     ((ending *)user)->now = what;
@@ -387,26 +398,49 @@ static void note_the_step(void *user, const char *what) {
 static void end_the_last_round(void *user, uint64_t done, uint64_t total) {
     ending *its = user;
     (void)total;
-    if (done != 1 || strcmp(its->now, "builds merged") != 0 || ++its->rounds != its->last) return;
+    if (done != its->done || strcmp(its->now, its->step) != 0 || ++its->rounds != its->last) return;
     if (its->by_hand)
         tn_interrupt();
     else
         tn_clock_advance(1e6);
 }
 
+static void load_layers(const char *const *set, size_t sets, tn_arena *arena, tn_space *space) {
+    assert_int_equal(
+        tn_space_load(test_source("tests/space/data/layers.yaml"), set, sets, NULL, arena, space, NULL),
+        TN_OK);
+}
+
+/* Each found design has the price that it has by itself. */
+static void check_prices(const tn_space *space, const tn_decomposed *found) {
+    tn_evaluator *evaluator;
+    assert_int_equal(tn_evaluator_new(space, &evaluator, NULL), TN_OK);
+    for (size_t i = 0; i < found->count; i++) {
+        tn_evaluation alone;
+        uint32_t cause;
+        assert_int_equal(
+            tn_evaluate_digits(evaluator, found->digit + i * space->choices.count, &alone, &cause, NULL),
+            TN_OK);
+        assert_int_equal(cause, TN_CAUSE_NONE);
+        for (size_t k = 0; k < space->objectives; k++)
+            assert_true(space->objective[k]->get(&alone) == space->objective[k]->get(&found->evaluation[i]));
+    }
+    tn_evaluator_free(evaluator);
+}
+
 /* With a time the last front that was finished counts, whatever ends it. */
 static void a_front_in_time_stays(void **state) {
     (void)state;
-    for (int by_hand = 0; by_hand < 2; by_hand++) {
-        ending its = {.by_hand = by_hand, .last = 2};
+    for (int i = 0; i < 2 * ENDINGS; i++) {
+        ending its = endings[i / 2].its;
         const tn_progress progress = {.report = end_the_last_round, .begin = note_the_step, .user = &its};
         tn_arena arena = {0};
         tn_space space;
         tn_decomposed found;
         truth all = {0};
-        assert_int_equal(
-            tn_space_load(test_source("tests/space/data/layers.yaml"), NULL, 0, NULL, &arena, &space, NULL),
-            TN_OK);
+        its.by_hand = i % 2;
+        its.last = 2;
+        load_layers(&endings[i / 2].set, 1, &arena, &space);
         const tn_status status =
             tn_decompose(&space, &(tn_decompose_options){.seconds = 1e5, .threads = 1, .progress = &progress},
                          &found, NULL);
@@ -414,6 +448,7 @@ static void a_front_in_time_stays(void **state) {
         assert_int_equal(status, TN_OK);
         assert_int_equal(its.rounds, 2);
         assert_true(found.count > 0 && found.certified && !found.exact);
+        check_prices(&space, &found);
         enumerate(&space, &all, &found);
         tn_archive_free(&all.front);
         tn_decomposed_free(&found);
@@ -421,16 +456,14 @@ static void a_front_in_time_stays(void **state) {
     }
 }
 
-/* The space of single layers, its search ended before every design has a bound: by who waits for it, or by the clock. */
-static void decompose_until(bool by_hand, const char *const *set, size_t sets, tn_arena *arena,
-                            tn_space *space, tn_decomposed *found) {
-    ending its = {.by_hand = by_hand, .last = 1};
+/* The space, its search ended before there is a certificate: by who waits for it, or by the clock. */
+static void decompose_until(ending its, const char *const *set, size_t sets, tn_arena *arena, tn_space *space,
+                            tn_decomposed *found) {
     const tn_progress progress = {.report = end_the_last_round, .begin = note_the_step, .user = &its};
     const tn_decompose_options options = {
-        .seconds = by_hand ? 0 : 1e5, .epsilon = 0.05, .threads = 1, .progress = &progress};
-    assert_int_equal(
-        tn_space_load(test_source("tests/space/data/layers.yaml"), set, sets, NULL, arena, space, NULL),
-        TN_OK);
+        .seconds = its.by_hand ? 0 : 1e5, .epsilon = 0.05, .threads = 1, .progress = &progress};
+    its.last = 1;
+    load_layers(set, sets, arena, space);
     const tn_status status = tn_decompose(space, &options, found, NULL);
     tn_interrupt_clear();
     assert_int_equal(status, TN_OK);
@@ -439,27 +472,17 @@ static void decompose_until(bool by_hand, const char *const *set, size_t sets, t
 /* What was priced before is the result, of which nothing is promised. */
 static void what_was_priced_stays(void **state) {
     (void)state;
-    for (int by_hand = 0; by_hand < 2; by_hand++) {
+    for (int i = 0; i < 2 * ENDINGS; i++) {
+        ending its = endings[i / 2].its;
         tn_arena arena = {0};
         tn_space space;
         tn_decomposed found;
-        tn_evaluator *evaluator;
-        decompose_until(by_hand, NULL, 0, &arena, &space, &found);
+        its.by_hand = i % 2;
+        decompose_until(its, &endings[i / 2].set, 1, &arena, &space, &found);
         assert_null(found.refused);
         assert_true(found.count > 0 && found.count <= found.evaluated);
         assert_true(!found.certified && !found.exact && !found.none_fits);
-        assert_int_equal(tn_evaluator_new(&space, &evaluator, NULL), TN_OK);
-        for (size_t i = 0; i < found.count; i++) {
-            tn_evaluation alone;
-            uint32_t cause;
-            assert_int_equal(
-                tn_evaluate_digits(evaluator, found.digit + i * space.choices.count, &alone, &cause, NULL),
-                TN_OK);
-            assert_int_equal(cause, TN_CAUSE_NONE);
-            for (size_t k = 0; k < space.objectives; k++)
-                assert_true(space.objective[k]->get(&alone) == space.objective[k]->get(&found.evaluation[i]));
-        }
-        tn_evaluator_free(evaluator);
+        check_prices(&space, &found);
         tn_decomposed_free(&found);
         tn_arena_free(&arena);
     }
@@ -470,10 +493,12 @@ static void what_was_priced_tells_what_it_lacks(void **state) {
     (void)state;
     static const char *const none_fits = "constraints=['uram <= 10']";
     for (int by_hand = 0; by_hand < 2; by_hand++) {
+        ending its = endings[0].its;
         tn_arena arena = {0};
         tn_space space;
         tn_decomposed found;
-        decompose_until(by_hand, &none_fits, 1, &arena, &space, &found);
+        its.by_hand = by_hand;
+        decompose_until(its, &none_fits, 1, &arena, &space, &found);
         assert_true(found.count == 0 && found.evaluated > 0 && !found.certified && !found.none_fits);
         assert_int_equal(found.cause[TN_CAUSE_CONSTRAINT], found.evaluated);
         tn_decomposed_free(&found);
