@@ -172,8 +172,7 @@ static const tn_option options[] = {
     {"--epsilon", TN_INTO(request, epsilon), "E",
      "find the front by decomposition, each objective within a factor of 1 + E; 0: exact"},
     {"--time", TN_INTO(request, time), "SECONDS",
-     "the best front that is found in that time: by decomposition, else by what can be enumerated, or "
-     "evolution"},
+     "the best front that is found in that time, by the method that is likely to find most"},
     {"--method", TN_INTO(request, method), "NAME", "enumerate, decompose or evolve; default auto"},
     {"--set", TN_INTO(request, set), "KEY=VALUE",
      "override a key of the space file or of the model; repeatable"},

@@ -340,6 +340,8 @@ static void print_certificate(const tn_summary *summary) {
         if (strcmp(summary->method, tn_method_names[TN_DECOMPOSE]) == 0 && summary->front > 0)
             tn_say("no certificate: it ended before there was one; nothing is known of the "
                    "others\n");
+        if (summary->goes_on)
+            tn_say("nothing is known of the designs that were not seen yet; --resume goes on with them\n");
         return;
     }
     print_factors(summary);

@@ -24,7 +24,8 @@ typedef struct tn_possible {
 
 extern const double tn_possible_least;
 
-enum { TN_POSSIBLE_NEIGHBOURS_MOST = 250000 }; /* each takes some tenths of a millisecond */
+/* Each takes some tenths of a millisecond: of neighbours, and for each second that a search may take. */
+enum { TN_POSSIBLE_NEIGHBOURS_MOST = 250000, TN_POSSIBLE_NEIGHBOURS_PER_SECOND = 2000 };
 
 typedef struct tn_possible_list {
     size_t count;       /* 0: accuracy is no objective, or nothing is known of it, or the space is vast */

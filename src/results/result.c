@@ -18,6 +18,7 @@
 #include "text/number.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -249,6 +250,15 @@ static tn_status keep_possible(const char *folder, const rows *front, tn_arena *
     return TN_OK;
 }
 
+/* A sweep with a budget looks at no more of them than it has seen, one with a time at as many as take a part of that. */
+static uint64_t neighbours_most(const tn_sweep_options *options, const tn_summary *summary) {
+    uint64_t most = TN_POSSIBLE_NEIGHBOURS_MOST;
+    if (summary->evaluated < summary->designs) most = tn_least(most, summary->evaluated);
+    if (options->seconds > 0)
+        most = (uint64_t)fmin((double)most, ceil(options->seconds * TN_POSSIBLE_NEIGHBOURS_PER_SECOND));
+    return most;
+}
+
 /* possible.csv, where accuracies are known with a deviation: designs that may be on the front, by their probability of it. */
 static tn_status write_possible(const char *folder, const tn_space *space, const tn_sweep_options *options,
                                 const rows *front, const tn_point *point, bool keeps, tn_arena *arena,
@@ -257,10 +267,7 @@ static tn_status write_possible(const char *folder, const tn_space *space, const
     tn_possible_list possible = {0};
     TN_TRY(TN_NEW(arena, front->count, &evaluation, error));
     for (size_t i = 0; i < front->count; i++) evaluation[i] = front->item[i].evaluation;
-    /* A sweep with a budget looks at no more of them than it has seen. */
-    summary->possible_most = summary->evaluated < summary->designs
-                                 ? tn_least(summary->evaluated, TN_POSSIBLE_NEIGHBOURS_MOST)
-                                 : TN_POSSIBLE_NEIGHBOURS_MOST;
+    summary->possible_most = neighbours_most(options, summary);
     const tn_status status =
         tn_possible_designs(space, point, evaluation, front->count, summary->possible_most, options->threads,
                             arena, &possible, error);
@@ -475,6 +482,8 @@ static tn_status summarise(const tn_space *space, const tn_sweep_options *option
     summary->counted_by = !has_bounds ? "price" : options->counts ? "bound" : "set";
     summary->exact = outcome->exact;
     summary->certified = outcome->certified;
+    summary->goes_on = outcome->completion != TN_EXHAUSTED && options->budget == 0 &&
+                       strcmp(summary->method, tn_method_names[TN_ENUMERATE]) == 0;
     summary->objectives = space->objectives;
     memcpy(summary->objective, space->objective, sizeof summary->objective);
     memcpy(summary->factor, outcome->factor, sizeof summary->factor);

@@ -63,6 +63,7 @@ typedef struct tn_summary {
     const char *method,
         *refused; /* refused: why it is not by decomposition, where that was tried; else NULL */
     bool certified, exact;
+    bool goes_on; /* an enumeration that was cut short: resuming sees the rest */
     size_t objectives;
     const tn_quantity *objective[TN_OBJECTIVES_MOST];
     double factor[TN_OBJECTIVES_MOST]; /* where certified, one for each objective */
@@ -71,8 +72,9 @@ typedef struct tn_summary {
 } tn_summary;
 
 /* Sweeps into the folder, and writes its files. No other process may write in it meanwhile; while a front is looked for that is not
- * enumerated it may. Method auto enumerates where it can and neither epsilon nor seconds are given, else decomposes; where it is
- * refused that, or tables take too much of the time, it enumerates, and evolves where it can't.
+ * enumerated it may. Method auto enumerates where it can and neither epsilon nor seconds are given, or seconds alone that may be enough
+ * to see all, or tables of parts would take as long. Else it decomposes; where it is refused that, or tables take too much of the
+ * time, it enumerates, and evolves where it can't.
  * Texts of *summary live in the space. */
 tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
                           const tn_progress *progress, tn_summary *summary, tn_error *error);

@@ -334,9 +334,11 @@ static tn_summary sweep_hastily(const char *file, const char *set, const tn_swee
 static void a_time_that_is_too_short_is_for_others(void **state) {
     (void)state;
     static const char layers[] = "tests/space/data/layers.yaml", vast[] = "spaces/atis-2enc-layers.yaml";
-    const tn_sweep_options timed = {.seconds = 1e5}, alone = {.seconds = 1e5, .method = TN_DECOMPOSE};
+    const tn_sweep_options timed = {.seconds = 1e5}, alone = {.seconds = 1e5, .method = TN_DECOMPOSE},
+                           near = {.seconds = 1e5, .has_epsilon = true, .epsilon = 0.01},
+                           brief = {.seconds = 4};
     tn_arena own = {0};
-    tn_summary summary = sweep_hastily(layers, NULL, &timed, 1000, "hasty", &own, TN_OK);
+    tn_summary summary = sweep_hastily(layers, NULL, &near, 1000, "hasty", &own, TN_OK);
     assert_string_equal(summary.method, "enumerate");
     assert_true(summary.refused && summary.exact && summary.completion == TN_EXHAUSTED);
     summary = sweep_hastily(vast, NULL, &timed, 200, "vast", &own, TN_OK);
@@ -344,6 +346,14 @@ static void a_time_that_is_too_short_is_for_others(void **state) {
     assert_true(summary.refused && !summary.certified && summary.completion == TN_BUDGET);
     assert_int_equal(summary.evaluated, 200);
     sweep_hastily(layers, NULL, &alone, 1000, "alone", &own, TN_LIMIT);
+    /* so it is where the time is enough to see all; and tables that would take far longer than it are not begun */
+    summary = sweep_hastily(layers, NULL, &timed, 1000, "soon", &own, TN_OK);
+    assert_string_equal(summary.method, "enumerate");
+    assert_true(!summary.refused && summary.exact);
+    summary = sweep_hastily(vast, NULL, &brief, 200, "brief", &own, TN_OK);
+    assert_string_equal(summary.method, "evolve");
+    assert_non_null(strstr(summary.refused, "far longer"));
+    assert_int_equal(summary.evaluated, 200);
     tn_arena_free(&own);
 }
 
@@ -355,13 +365,13 @@ static void a_time_ends_an_enumeration(void **state) {
     const tn_sweep_options timed = {.seconds = 1e5, .method = TN_ENUMERATE, .threads = 2};
     const tn_summary part = sweep(&timed, "timed", &progress);
     assert_int_equal(part.completion, TN_BUDGET);
-    assert_false(part.exact);
+    assert_true(!part.exact && part.goes_on);
     assert_true(part.evaluated < space.choices.designs && part.evaluated >= its.designs);
     /* what it found before goes on, though a time and a factor ask for a certificate else */
     const tn_sweep_options more = {.seconds = 1e5, .has_epsilon = true, .epsilon = 0.2, .resume = true};
     const tn_summary whole = sweep(&more, "timed", NULL);
     assert_string_equal(whole.method, "enumerate");
-    assert_true(whole.exact && whole.completion == TN_EXHAUSTED);
+    assert_true(whole.exact && !whole.goes_on && whole.completion == TN_EXHAUSTED);
     assert_same_results("one", "timed");
 }
 
