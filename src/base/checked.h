@@ -46,6 +46,12 @@ static inline uint64_t tn_greatest(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
+/* Of two counts, for qsort and bsearch: the lesser comes first. */
+static inline int tn_count_order(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
 /* Of two numbers that are not both 0. */
 static inline uint64_t tn_greatest_common_divisor(uint64_t a, uint64_t b) {
     while (b > 0) {

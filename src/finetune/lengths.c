@@ -1,16 +1,12 @@
 #include "finetune/lengths.h"
 
+#include "base/checked.h"
 #include "base/guard.h"
 #include "text/csv.h"
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <stdlib.h>
-
-static int ascending(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
 
 tn_status tn_query_lengths_load(const char *path, double longest, tn_arena *arena, tn_query_lengths *lengths,
                                 tn_error *error) {
@@ -28,7 +24,7 @@ tn_status tn_query_lengths_load(const char *path, double longest, tn_arena *aren
         TN_TRY(tn_csv_count(&csv, i, column, 1, TN_QUERY_LENGTHS_MOST, &token[i], error));
         if ((double)token[i] > longest) token[i] = (uint64_t)longest;
     }
-    qsort(token, csv.rows, sizeof *token, ascending);
+    qsort(token, csv.rows, sizeof *token, tn_count_order);
     *lengths =
         (tn_query_lengths){.median = ((double)token[(csv.rows - 1) / 2] + (double)token[csv.rows / 2]) / 2,
                            .longest = longest,

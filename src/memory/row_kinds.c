@@ -63,11 +63,6 @@ static tn_status list_tied(finder *state) {
     return TN_OK;
 }
 
-static int by_word(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Extents are at most TN_BUILD_PARALLEL_MOST, as far as they matter, and rows are powers of two: what the next power above an extent
  * makes of them the extent does. */
 enum { EXTENT_BITS = 30 };
@@ -113,7 +108,7 @@ static void gather_uses(const finder *state, uint32_t first, uint64_t *word, uin
     for (uint32_t m = first; m != NONE; m = state->next[m])
         for (uint32_t i = 0; i < state->map->memory[m].uses; i++)
             word[all++] = word_of(&state->map->memory[m].use[i]);
-    if (all) qsort(word, all, sizeof *word, by_word);
+    if (all) qsort(word, all, sizeof *word, tn_count_order);
     *uses = keep_longest(word, all);
 }
 

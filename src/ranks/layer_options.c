@@ -1,5 +1,6 @@
 #include "ranks/layer_options.h"
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
@@ -42,11 +43,6 @@ static tn_status add_folding(tn_layer_options *options, const tn_weight *folding
     return TN_OK;
 }
 
-static int rising(const void *a, const void *b) {
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* The factors of least sum, rising; false where there are none but 1. */
 static tn_status balanced(uint64_t size, uint32_t d, tn_arena *arena, uint64_t *factor, bool *found,
                           tn_error *error) {
@@ -61,7 +57,7 @@ static tn_status balanced(uint64_t size, uint32_t d, tn_arena *arena, uint64_t *
         memcpy(factor, all.item[i].factor, d * sizeof *factor);
     }
     *found = all.count > 0;
-    if (*found) qsort(factor, d, sizeof *factor, rising);
+    if (*found) qsort(factor, d, sizeof *factor, tn_count_order);
     return TN_OK;
 }
 

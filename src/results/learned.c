@@ -1,5 +1,6 @@
 #include "results/learned.h"
 
+#include "base/checked.h"
 #include "front/knee.h"
 
 #include <assert.h>
@@ -15,11 +16,6 @@ const tn_draw_set tn_draw_set_all = {
 
 static_assert(TN_DRAW_WORDS == 5, "words of the set of all draws");
 
-static int by_offset(const void *a, const void *b) {
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* What the values of the design's combination add to its id. */
 static uint64_t offset_of(const tn_learned *learned, uint64_t id) {
     const tn_choices *choices = &learned->space->choices;
@@ -31,8 +27,8 @@ static uint64_t offset_of(const tn_learned *learned, uint64_t id) {
 
 size_t tn_learned_combination(const tn_learned *learned, uint64_t id) {
     const uint64_t offset = offset_of(learned, id),
-                   *place =
-                       bsearch(&offset, learned->offset, learned->combinations, sizeof offset, by_offset);
+                   *place = bsearch(&offset, learned->offset, learned->combinations, sizeof offset,
+                                    tn_count_order);
     return place ? (size_t)(place - learned->offset) : learned->combinations;
 }
 
@@ -56,7 +52,7 @@ static void list_offsets(tn_learned *learned) {
             learned->offset[c] += rest % values * choices->stride[learned->axis[k]];
             rest /= values;
         }
-    qsort(learned->offset, learned->combinations, sizeof *learned->offset, by_offset);
+    qsort(learned->offset, learned->combinations, sizeof *learned->offset, tn_count_order);
 }
 
 static tn_status draw_all(tn_learned *learned, tn_arena *arena, tn_error *error) {

@@ -1,5 +1,6 @@
 #include "search/like_units.h"
 
+#include "base/checked.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -33,18 +34,13 @@ static bool same_cores(const tn_part_cores *a, const tn_part_cores *b) {
            (a->count == 0 || memcmp(a->core_class, b->core_class, a->count * sizeof *a->core_class) == 0);
 }
 
-static int by_size(const void *a, const void *b) {
-    const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
-
 /* Sizes of the cores and their roles, rising. */
 static void list_sizes(const finder *state, const tn_part_cores *cores, uint64_t *size) {
     for (uint32_t i = 0; i < cores->count; i++) {
         const tn_core_class *its = &state->classes->list[cores->core_class[i]];
         size[i] = its->elements * TN_ARRAY_ROLES + its->role;
     }
-    if (cores->count) qsort(size, cores->count, sizeof *size, by_size);
+    if (cores->count) qsort(size, cores->count, sizeof *size, tn_count_order);
 }
 
 static tn_status same_sizes(const finder *state, const tn_part_cores *a, const tn_part_cores *b, bool *same,

@@ -1,5 +1,6 @@
 #include "search/watched.h"
 
+#include "base/checked.h"
 #include "base/memory.h"
 #include "device/block.h"
 
@@ -62,11 +63,6 @@ static bool same_uses(const tn_demand *a, const tn_demand *b) {
     return a->count == b->count && memcmp(a->use, b->use, sizeof a->use) == 0;
 }
 
-static int by_size(const void *a, const void *b) {
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
-
 /* Of sizes one behind the other that take the same blocks the greatest stands for all. */
 static tn_status find_stands(const tn_watched_list *list, tn_watched *watched, const tn_demand *like,
                              tn_error *error) {
@@ -88,7 +84,7 @@ static tn_status find_stands(const tn_watched_list *list, tn_watched *watched, c
 
 static void settle(const tn_watched *watched, tn_demand *demand) {
     const uint64_t *entry =
-        bsearch(&demand->elements, watched->size, watched->sizes, sizeof *watched->size, by_size);
+        bsearch(&demand->elements, watched->size, watched->sizes, sizeof *watched->size, tn_count_order);
     if (entry) demand->elements = watched->stands[entry - watched->size];
 }
 
@@ -110,7 +106,7 @@ static tn_status list_sizes(const tn_watched_list *list, tn_watched *watched, tn
             TN_TRY(TN_GROW(&watched->size, &capacity, watched->sizes + 1, error));
             watched->size[watched->sizes++] = demand.elements;
         }
-    if (watched->sizes) qsort(watched->size, watched->sizes, sizeof *watched->size, by_size);
+    if (watched->sizes) qsort(watched->size, watched->sizes, sizeof *watched->size, tn_count_order);
     size_t distinct = 0;
     for (size_t i = 0; i < watched->sizes; i++)
         if (i == 0 || watched->size[i] != watched->size[distinct - 1])

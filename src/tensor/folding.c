@@ -211,11 +211,6 @@ typedef struct {
     size_t count, capacity;
 } enumeration;
 
-static int ascending(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static tn_status find_divisors(enumeration *all, uint64_t size, uint64_t smallest, uint64_t largest,
                                tn_error *error) {
     for (uint64_t low = 1; low * low <= size; low++) {
@@ -226,7 +221,7 @@ static tn_status find_divisors(enumeration *all, uint64_t size, uint64_t smalles
             all->divisor[all->divisors++] = pair[i];
         }
     }
-    qsort(all->divisor, all->divisors, sizeof *all->divisor, ascending);
+    qsort(all->divisor, all->divisors, sizeof *all->divisor, tn_count_order);
     while (all->first < all->divisors && all->divisor[all->first] < smallest) all->first++;
     for (all->last = all->first; all->last < all->divisors && all->divisor[all->last] <= largest;)
         all->last++;
@@ -242,7 +237,8 @@ static tn_status keep(enumeration *all, tn_error *error) {
 }
 
 static size_t place_of(const enumeration *all, uint64_t divisor) {
-    const uint64_t *found = bsearch(&divisor, all->divisor, all->divisors, sizeof *all->divisor, ascending);
+    const uint64_t *found =
+        bsearch(&divisor, all->divisor, all->divisors, sizeof *all->divisor, tn_count_order);
     return (size_t)(found - all->divisor);
 }
 
