@@ -275,7 +275,10 @@ static tn_status check_folder(tn_sweep_db *store, const char *folder, const tn_s
         TN_TRY(tn_sweep_identity(store->space, &options[i], store->identity, error));
         if (strcmp(found, store->identity) == 0) *held = i;
     }
-    return check_same(store, *held < count, options->resume, "looks for its front anew", error);
+    const tn_method method = *held < count ? options[*held].method : TN_METHOD_AUTO;
+    const bool anew = method == TN_DECOMPOSE || method == TN_EVOLVE;
+    return check_same(store, *held < count, options->resume,
+                      anew ? "looks for its front anew" : "goes on with it", error);
 }
 
 tn_status tn_sweep_db_check(const char *folder, const tn_space *space, const tn_sweep_options *options,

@@ -276,10 +276,11 @@ static void a_taken_folder_is_told_before_the_search(void **state) {
     static const struct {
         tn_sweep_options options;
         const char *told;
-    } refused[] = {{{.method = TN_EVOLVE, .budget = 300}, "holds this sweep already"},
-                   {{.method = TN_EVOLVE, .budget = 301, .resume = true}, "holds another sweep"},
-                   {{.method = TN_DECOMPOSE, .resume = true}, "holds another sweep"},
-                   {{.seconds = 1, .resume = true}, "holds another sweep"}};
+    } refused[] = {
+        {{.method = TN_EVOLVE, .budget = 300}, "holds this sweep already; --resume looks for its front anew"},
+        {{.method = TN_EVOLVE, .budget = 301, .resume = true}, "holds another sweep"},
+        {{.method = TN_DECOMPOSE, .resume = true}, "holds another sweep"},
+        {{.seconds = 1, .resume = true}, "holds another sweep"}};
     const char *folder = test_in_folder("bred");
     tn_summary first = sweep(&own, "bred", &progress), summary;
     assert_true(first.evaluated == 300 && reports > 0);
@@ -366,6 +367,12 @@ static void a_time_ends_an_enumeration(void **state) {
     const tn_summary part = sweep(&timed, "timed", &progress);
     assert_int_equal(part.completion, TN_BUDGET);
     assert_true(!part.exact && part.goes_on);
+    tn_summary again;
+    tn_error error = {0};
+    assert_int_equal(tn_sweep_folder(&space, &(tn_sweep_options){.seconds = 1}, test_in_folder("timed"), NULL,
+                                     &again, &error),
+                     TN_INPUT);
+    assert_non_null(strstr(error.message, "--resume goes on with it"));
     assert_true(part.evaluated < space.choices.designs && part.evaluated >= its.designs);
     /* what it found before goes on, though a time and a factor ask for a certificate else */
     const tn_sweep_options more = {.seconds = 1e5, .has_epsilon = true, .epsilon = 0.2, .resume = true};
