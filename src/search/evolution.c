@@ -29,6 +29,7 @@ typedef struct {
     const tn_evolve_options *options;
     double deadline; /* tn_clock_seconds */
     uint64_t state;  /* of the random numbers */
+    size_t *like;    /* [choices]: the first of those that choose the same of other weights or layers */
     /* All evaluated designs, and their places by a hash of the digits. */
     size_t count, capacity, evaluation_capacity, value_capacity;
     uint32_t *digit; /* [count][choices] */
@@ -73,9 +74,30 @@ static tn_status note(evolution *population, const uint32_t *digit, size_t *entr
 
 /* ---- breeding ---- */
 
-static void draw_design(evolution *population, uint32_t *digit) {
-    for (size_t i = 0; i < population->space->choices.count; i++)
-        digit[i] = tn_splitmix_below(&population->state, (uint32_t)population->space->choices.axis[i].count);
+static bool are_alike(const tn_axis *a, const tn_axis *b) {
+    const bool of_weight = a->kind == TN_AXIS_FORMAT || a->kind == TN_AXIS_FOLDING ||
+                           a->kind == TN_AXIS_RANK || a->kind == TN_AXIS_FLOW;
+    return of_weight && a->kind == b->kind && a->count == b->count;
+}
+
+static tn_status find_likes(evolution *population, tn_error *error) {
+    const tn_choices *choices = &population->space->choices;
+    TN_TRY(TN_ALLOC(choices->count, &population->like, error));
+    for (size_t i = 0; i < choices->count; i++) {
+        size_t first = 0;
+        while (first < i && !are_alike(&choices->axis[first], &choices->axis[i])) first++;
+        population->like[i] = first;
+    }
+    return TN_OK;
+}
+
+/* alike: what is alike has one value. */
+static void draw_design(evolution *population, bool alike, uint32_t *digit) {
+    const tn_choices *choices = &population->space->choices;
+    for (size_t i = 0; i < choices->count; i++) {
+        digit[i] = tn_splitmix_below(&population->state, (uint32_t)choices->axis[i].count);
+        if (alike) digit[i] = digit[population->like[i]];
+    }
 }
 
 /* Deb's order: fewer lacks, then the lesser front, then the less crowded. */
@@ -92,19 +114,25 @@ static const individual *tournament(evolution *population) {
     return is_better(b, a) ? b : a;
 }
 
-/* Each value from either parent; about one and a half of them changed, half the time to a neighbour, as values of a
- * range are in order. */
+/* Another value: half the time a neighbour, as values of a range are in order. */
+static uint32_t changed(evolution *population, size_t choice, uint32_t digit) {
+    const uint32_t count = (uint32_t)population->space->choices.axis[choice].count;
+    if (tn_splitmix_next(&population->state) >> 63) return tn_splitmix_below(&population->state, count);
+    return (digit + (tn_splitmix_next(&population->state) >> 63 ? 1 : count - 1)) % count;
+}
+
+/* Each value from either parent; then about one and a half of them changed, half the time with all that are alike. */
 static void breed(evolution *population, uint32_t *digit) {
     const individual *a = tournament(population), *b = tournament(population);
-    size_t choices = population->space->choices.count;
-    for (size_t i = 0; i < choices; i++) {
-        uint32_t count = (uint32_t)population->space->choices.axis[i].count;
+    const size_t choices = population->space->choices.count;
+    for (size_t i = 0; i < choices; i++)
         digit[i] = tn_splitmix_next(&population->state) >> 63 ? a->digit[i] : b->digit[i];
+    for (size_t i = 0; i < choices; i++) {
         if (tn_splitmix_unit(&population->state) * (double)choices >= 1.5) continue;
-        if (tn_splitmix_next(&population->state) >> 63)
-            digit[i] = tn_splitmix_below(&population->state, count);
-        else
-            digit[i] = (digit[i] + (tn_splitmix_next(&population->state) >> 63 ? 1 : count - 1)) % count;
+        digit[i] = changed(population, i, digit[i]);
+        if (tn_splitmix_next(&population->state) >> 63) continue;
+        for (size_t k = 0; k < choices; k++)
+            if (population->like[k] == population->like[i]) digit[k] = digit[i];
     }
 }
 
@@ -116,7 +144,7 @@ static tn_status add_children(evolution *population, bool drawn, tn_error *error
                               population->count < population->options->budget;) {
         individual *child = &population->item[population->parents + population->children];
         if (drawn)
-            draw_design(population, child->digit);
+            draw_design(population, population->children % 2 == 0, child->digit);
         else
             breed(population, child->digit);
         if (population->slot[slot_of(population, child->digit)]) {
@@ -270,7 +298,7 @@ static tn_status begin(evolution *population, tn_error *error) {
     TN_TRY(TN_ALLOC(2 * POPULATION, &population->item, error));
     TN_TRY(TN_ALLOC(2 * POPULATION * choices, &population->digits, error));
     for (size_t i = 0; i < 2 * POPULATION; i++) population->item[i].digit = population->digits + i * choices;
-    return TN_OK;
+    return find_likes(population, error);
 }
 
 static tn_status generations(evolution *population, tn_error *error) {
@@ -345,6 +373,7 @@ tn_status tn_evolve(const tn_space *space, const tn_evolve_options *options, tn_
     tn_free(population.slot);
     tn_free(population.item);
     tn_free(population.digits);
+    tn_free(population.like);
     if (status != TN_OK) tn_evolved_free(found);
     return status;
 }

@@ -1,6 +1,8 @@
 /* A sampled front, where nothing better applies: NSGA-II (K. Deb, A. Pratap, S. Agarwal, T. Meyarivan, A fast and elitist
  * multiobjective genetic algorithm: NSGA-II, IEEE Transactions on Evolutionary Computation 6(2), 2002) over the values of
  * a space's choices, with its rule for constraints: of two designs that do not fit that which lacks less is better.
+ * Half of the first generation has the same values in choices of different weights and layers that are alike, and half of the
+ * changes are made in all of these at once, as what lets layers share memories and words is rarely found one by one.
  * Every feasible design that was evaluated is offered to the front; of all others nothing is known. */
 #ifndef TN_SEARCH_EVOLUTION_H
 #define TN_SEARCH_EVOLUTION_H
