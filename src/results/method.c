@@ -319,11 +319,11 @@ tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options
     if (asked.method == TN_EVOLVE) return evolve(space, &plain, begun, folder, progress, summary, error);
     TN_TRY(guess_seconds(space, &guess, error));
     const double time = options->seconds * tn_thread_count(options->threads);
-    const bool free = asked.method == TN_METHOD_AUTO && options->seconds > 0,
+    const bool timed = asked.method == TN_METHOD_AUTO && options->seconds > 0,
                soon = guess.enumeration < fmax(time / 2, guess.tables);
-    if (free && !options->has_epsilon && soon && tn_can_enumerate(space))
+    if (timed && !options->has_epsilon && soon && tn_can_enumerate(space))
         return enumerate(space, &plain, folder, progress, summary, error);
-    if (free && guess.tables > 2 * tabled_share * time)
+    if (timed && guess.tables > 2 * tabled_share * time)
         refused = "its tables would take far longer than the time";
     else
         TN_TRY(decompose(space, &asked, folder, progress, summary, &refused, error));
