@@ -323,10 +323,7 @@ tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options
                soon = guess.enumeration < fmax(time / 2, guess.tables);
     if (timed && !options->has_epsilon && soon && tn_can_enumerate(space))
         return enumerate(space, &plain, folder, progress, summary, error);
-    if (timed && guess.tables > 2 * tabled_share * time)
-        refused = "its tables would take far longer than the time";
-    else
-        TN_TRY(decompose(space, &asked, folder, progress, summary, &refused, error));
+    TN_TRY(decompose(space, &asked, folder, progress, summary, &refused, error));
     if (!refused) return TN_OK;
     if (asked.method == TN_DECOMPOSE) return refuse(space, refused, error);
     tn_progress_begin(progress, "designs");

@@ -53,6 +53,7 @@ static tn_status make_tables(tn_decomposing *state, tn_error *error) {
     for (uint64_t k = 0; k < state->keys && !state->refused; k++) {
         tn_layer_table *table = &state->table[k];
         const tn_table_work work = {.deadline = state->table_deadline,
+                                    .is_paced = state->options->table_seconds > 0,
                                     .threads = state->options->threads,
                                     .progress = state->options->progress,
                                     .table = k,
@@ -90,7 +91,7 @@ static tn_status make_some_tables(tn_decomposing *state, tn_error *error) {
 static tn_status make_tables_in_time(tn_decomposing *state, tn_error *error) {
     const tn_status status = make_some_tables(state, error);
     if (status != TN_INTERRUPTED || tn_interrupted() || state->options->table_seconds == 0) return status;
-    state->refused = "its tables take over three quarters of the time";
+    state->refused = "its tables would take over three quarters of the time";
     return TN_OK;
 }
 

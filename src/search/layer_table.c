@@ -20,7 +20,7 @@ typedef struct {
     uint64_t *good;               /* [units]: a defined option of each */
     uint64_t steps, made, filled; /* made: parts of a step under a build; filled: whole steps */
     const tn_table_work *work;
-    double deadline;
+    double begun;             /* when the stage was, by tn_clock_seconds */
     tn_part_survey *survey;   /* [TN_FUSIONS]: of all steps, where parts are bounds */
     tn_step_kind kind;        /* of the first step: what all must have in common */
     size_t stagings;          /* sizes over which arrays live off chip, in some builds, */
@@ -48,6 +48,29 @@ static uint32_t unit_of_weight(const job *all, size_t weight) {
             return all->units->of_layer[i];
     }
     return all->units->count;
+}
+
+/* ---- time ---- */
+
+static void begin_stage(job *all, const char *what, const char *progress) {
+    all->table->stage = what;
+    all->table->share = 0;
+    all->begun = tn_clock_seconds();
+    tn_progress_begin(all->work->progress, progress);
+}
+
+/* As tn_check_time; and, where another method would have the time, over when at the pace so far it is before this stage is done in
+ * all tables. */
+static tn_status check_time(const job *all, uint64_t done, uint64_t total, tn_error *error) {
+    static const double least_share = 0.1;
+    const tn_table_work *work = all->work;
+    const double given = work->deadline - all->begun, taken = tn_clock_seconds() - all->begun,
+                 tables = work->tables ? (double)(work->tables - work->table) : 1;
+    TN_TRY(tn_check_time(work->deadline, error));
+    if (!work->is_paced || taken < least_share * given ||
+        taken * tables * (double)total <= given * (double)done)
+        return TN_OK;
+    return tn_fail(error, TN_INTERRUPTED, "the time will be over before the tables are made");
 }
 
 /* ---- options that are defined ---- */
@@ -206,7 +229,7 @@ static tn_status fill_parts(job *all, worker *thread, tn_parting *parting, const
     tn_layer_table *table = all->table;
     for (size_t b = 0; b < table->builds; b++) {
         tn_error why = {0};
-        TN_TRY(tn_check_time(all->deadline, error));
+        TN_TRY(tn_check_time(all->work->deadline, error));
         tn_status status = tn_parting_price(parting, &table->build[b], thread->part, &why);
         if (status == TN_LIMIT) return refuse(all, "the parts of a step do not sum to its price");
         if (status != TN_OK) {
@@ -283,7 +306,7 @@ static tn_status fill_bounds(job *all, worker *thread, const uint64_t *option, c
         const tn_build *build = &table->build[b];
         tn_error why = {0};
         if (table->impossible[b]) continue;
-        TN_TRY(tn_check_time(all->deadline, error));
+        TN_TRY(tn_check_time(all->work->deadline, error));
         if (!parting[build->fusion]) TN_TRY(part_step(all, thread, build, &parting[build->fusion], error));
         tn_status status = tn_parting_bound(parting[build->fusion], build, &table->view[b], &thread->arena,
                                             thread->part, thread->cores, &why);
@@ -319,7 +342,10 @@ static tn_status fill(job *all, worker *thread, uint64_t index, tn_error *error)
     bool *own, whole;
     tn_parting *parting;
     tn_step_kind kind;
-    TN_TRY(tn_check_time(all->deadline, error));
+    uint64_t filled;
+#pragma omp atomic read
+    filled = all->filled;
+    TN_TRY(check_time(all, filled, all->steps, error));
     tn_arena_reset(&thread->arena);
     TN_TRY(TN_NEW(&thread->arena, table->units, &option, error));
     TN_TRY(TN_NEW(&thread->arena, table->units, &own, error));
@@ -447,12 +473,6 @@ static void report(const job *all, uint64_t done, uint64_t total) {
     tn_progress_report(work->progress, work->table * total + done, (work->tables ? work->tables : 1) * total);
 }
 
-static void begin_survey(job *all, const char *what) {
-    all->table->stage = what;
-    all->table->share = 0;
-    tn_progress_begin(all->work->progress, what);
-}
-
 static void report_survey(const job *all, uint64_t done, uint64_t total) {
     all->table->share = (double)done / (double)total;
     report(all, done, total);
@@ -463,13 +483,13 @@ static tn_status survey_steps(job *all, worker *thread, tn_arena *arena, tn_erro
     const tn_layer_table *table = all->table;
     uint64_t *option;
     bool whole, *own;
-    begin_survey(all, "steps surveyed");
+    begin_stage(all, "steps surveyed", "steps surveyed");
     TN_TRY(TN_NEW(arena, TN_FUSIONS, &all->survey, error));
     TN_TRY(TN_NEW(arena, table->units, &option, error));
     TN_TRY(TN_NEW(arena, table->units, &own, error));
     for (uint64_t index = 0; index < all->steps && !table->empty && !table->refused; index++) {
         bool done[TN_FUSIONS] = {false};
-        TN_TRY(tn_check_time(all->deadline, error));
+        TN_TRY(check_time(all, index, all->steps, error));
         TN_TRY(load_step(all, thread, index, option, &whole, error));
         list_own(all, index, option, own);
         if (whole) TN_TRY(fill_sums(all, tn_evaluator_workload(thread->evaluator), option, own, error));
@@ -551,13 +571,13 @@ static tn_status first_bounds(job *all, worker *thread, tn_arena *arena, tn_erro
     if (table->refused || table->empty) return TN_OK;
     TN_TRY(load_step(all, thread, 0, option, &whole, error));
     if (!whole) return TN_OK;
-    begin_survey(all, "builds surveyed");
+    begin_stage(all, "builds surveyed", "builds surveyed");
     const double work = least_work(table);
     for (size_t b = 0; b < table->builds; b++) {
         tn_arena_reset(&thread->arena);
         table->impossible[b] = tn_build_check_together(&table->build[b], NULL) != TN_OK;
         if (table->impossible[b]) continue;
-        TN_TRY(tn_check_time(all->deadline, error));
+        TN_TRY(check_time(all, b, table->builds, error));
         TN_TRY(begin_build(all, thread, b, work, &view[b], arena, error));
         report_survey(all, b + 1, table->builds);
     }
@@ -581,7 +601,7 @@ static tn_status first_step(job *all, worker *thread, tn_arena *arena, tn_error 
     TN_TRY(TN_NEW(arena, table->builds, &build, error));
     table->build = build;
     for (size_t b = 0; b < table->builds; b++) {
-        TN_TRY(tn_check_time(all->deadline, error));
+        TN_TRY(tn_check_time(all->work->deadline, error));
         tn_evaluator_take_build(thread->evaluator, all->inner[b]);
         build[b] = *tn_evaluator_build(thread->evaluator);
         if (table->bounded) continue;
@@ -604,8 +624,14 @@ static void work_through(job *all) {
     for (uint64_t index = 0; index < all->steps; index++) {
         if (status != TN_OK || all->table->refused || all->table->empty) continue;
         status = fill(all, &thread, index, &error);
+        if (status != TN_OK) continue;
 #pragma omp critical(tenfold_layer_table)
-        if (status == TN_OK) report(all, ++all->filled, all->steps);
+        {
+            uint64_t filled;
+#pragma omp atomic capture
+            filled = ++all->filled;
+            report(all, filled, all->steps);
+        }
     }
 #pragma omp critical(tenfold_layer_table)
     if (status != TN_OK && all->status == TN_OK) {
@@ -625,8 +651,7 @@ tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, cons
                .inner = inner,
                .table = table,
                .arena = arena,
-               .work = work,
-               .deadline = work->deadline};
+               .work = work};
     worker thread;
     *table =
         (tn_layer_table){.bounded = bounded, .units = units->count, .builds = builds, .stage = tables_made};
@@ -644,80 +669,10 @@ tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, cons
     for (size_t b = 0; b < builds; b++) any |= !table->impossible[b];
     if (!any) return TN_OK;
     int count = tn_thread_count(work->threads);
-    table->stage = tables_made;
-    tn_progress_begin(work->progress, "steps tabled");
+    begin_stage(&all, tables_made, "steps tabled");
 #pragma omp parallel num_threads(count)
     work_through(&all);
     table->share = (double)all.made / (double)(all.steps * builds);
     if (all.status != TN_OK && error) *error = all.error;
     return all.status;
-}
-
-double tn_part_cost(const tn_price_part *part, tn_layer_cost cost) {
-    switch (cost) {
-    case TN_COST_CYCLES:
-        return part->cycles;
-    case TN_COST_CAPACITY:
-        return part->capacity_bits;
-    case TN_COST_BRAM18:
-        return part->bram18;
-    case TN_COST_URAM:
-        return part->uram;
-    case TN_COST_OFF_CHIP:
-        return part->off_chip_bytes;
-    case TN_COST_MOVED:
-        return part->off_chip_bytes_per_step;
-    case TN_COST_OPERATIONS:
-        return part->operations;
-    case TN_COST_JOULES:
-        return part->joules;
-    case TN_COST_STATIC_JOULES:
-        return part->static_joules;
-    case TN_COST_DYNAMIC_JOULES:
-        return part->dynamic_joules;
-    case TN_COST_WATTS:
-        return part->watts;
-    default:
-        return 0;
-    }
-}
-
-double tn_option_cost(const tn_layer_table *table, size_t build, uint32_t unit, uint64_t option,
-                      tn_layer_cost cost) {
-    const tn_unit_table *its = &table->unit[unit];
-    switch (cost) {
-    case TN_COST_DEGREES:
-        return -its->sum[TN_SUM_DEGREES][option];
-    case TN_COST_PARAMETERS:
-        return its->sum[TN_SUM_PARAMETERS][option];
-    case TN_COST_MACS:
-        return its->sum[TN_SUM_MACS][option];
-    case TN_COST_LEARNED:
-    case TN_COST_DEVIATION:
-    case TN_COST_BASIS:
-        return its->learned[cost - TN_LEARNED_FIRST] ? its->learned[cost - TN_LEARNED_FIRST][option] : 0;
-    default:
-        return tn_part_cost(&its->part[build][option], cost);
-    }
-}
-
-double tn_rest_cost(const tn_layer_table *table, size_t build, tn_layer_cost cost) {
-    switch (cost) {
-    case TN_COST_DEGREES:
-        return 0;
-    case TN_COST_PARAMETERS:
-        return table->rest_sum[TN_SUM_PARAMETERS];
-    case TN_COST_MACS:
-        return table->rest_sum[TN_SUM_MACS];
-    case TN_COST_LEARNED:
-    case TN_COST_DEVIATION:
-    case TN_COST_BASIS:
-        return table->learned_rest[cost - TN_LEARNED_FIRST];
-    default:
-        return tn_part_cost(&table->rest[build], cost);
-    }
-}
-
-bool tn_cost_is_negated(const tn_layer_table *table, tn_layer_cost cost) {
-    return cost == TN_COST_DEGREES || (cost == TN_COST_LEARNED && table->learns_more);
 }

@@ -107,7 +107,8 @@ bool tn_cost_is_negated(const tn_layer_table *table, tn_layer_cost cost);
 
 /* How a table is made. */
 typedef struct tn_table_work {
-    double deadline;             /* tn_clock_seconds: TN_INTERRUPTED after it, and by interruptions */
+    double deadline;             /* tn_clock_seconds: TN_INTERRUPTED after it, and by interruptions; */
+    bool is_paced;               /* and as soon as it is plain that it will be too short */
     unsigned threads;            /* 0: as many as there are */
     const tn_progress *progress; /* NULL: none */
     uint64_t table, tables; /* it is one of so many that follow each other, for the progress; 0 of 0: alone */

@@ -1,14 +1,13 @@
 /* Fronts by decomposition against every design evaluated: random small spaces with choices of single layers.
  *
  * TENFOLD_SPACES=N draws N spaces instead, of up to a million designs (scripts/torture). */
-#include "base/clock.h"
-#include "base/interrupt.h"
 #include "base/random.h"
 #include "front/archive.h"
 #include "search/decomposition.h"
 #include "support/folder.h"
 #include "support/models.h"
 #include "support/shared.h"
+#include "support/truth.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,42 +104,6 @@ static void add_space(writer *output, bool grouped) {
     if (output->tied) tn_buffer_text(&output->text, "tied: [[layers.query.flow, layers.key.flow]]\n");
 }
 
-typedef struct {
-    tn_archive front;
-    uint64_t feasible;
-} truth;
-
-static void enumerate(const tn_space *space, truth *all, const tn_decomposed *found) {
-    tn_evaluator *evaluator;
-    tn_archive scaled; /* the found front */
-    tn_archive_begin(&all->front, space->objectives);
-    tn_archive_begin(&scaled, space->objectives);
-    for (size_t i = 0; i < found->count; i++) {
-        tn_point point;
-        tn_space_point(space, &found->evaluation[i], i, &point);
-        assert_int_equal(tn_archive_offer(&scaled, &point, NULL), TN_OK);
-    }
-    assert_int_equal(tn_evaluator_new(space, &evaluator, NULL), TN_OK);
-    for (uint64_t outer = 0; outer < space->outer_count; outer++)
-        for (uint64_t inner = 0; inner < space->inner_count; inner++) {
-            tn_evaluation evaluation;
-            tn_point point;
-            uint32_t cause;
-            assert_int_equal(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, NULL), TN_OK);
-            if (cause != TN_CAUSE_NONE) continue;
-            all->feasible++;
-            tn_space_point(space, &evaluation, tn_space_id(space, outer, inner), &point);
-            assert_int_equal(tn_archive_offer(&all->front, &point, NULL), TN_OK);
-            for (size_t k = 0; k < space->objectives; k++)
-                point.value[k] = space->objective[k]->maximise ? point.value[k] / found->factor[k]
-                                                               : point.value[k] * found->factor[k];
-            if (!tn_archive_covers(&scaled, point.value))
-                fail_msg("design %llu is not covered", (unsigned long long)point.id);
-        }
-    tn_evaluator_free(evaluator);
-    tn_archive_free(&scaled);
-}
-
 static uint64_t id_of(const tn_space *space, const uint32_t *digit) {
     uint64_t id = 0;
     for (size_t i = 0; i < space->choices.count; i++) id += digit[i] * space->choices.stride[i];
@@ -195,7 +158,7 @@ static void try_space(int number, uint64_t most, unsigned *exact, unsigned *refu
             fprintf(stderr, "space %d: %llu designs, epsilon %g: front of %zu, factors %g %g, %s\n", number,
                     (unsigned long long)space.choices.designs, epsilons[i], found.count, found.factor[0],
                     found.factor[1], found.exact ? "exact" : "certified");
-        enumerate(&space, &all, &found);
+        test_enumerate(&space, &all, &found);
         if (found.exact) same_front(&space, &all, &found);
         *exact += found.exact;
         if (epsilons[i] == 0 && !grouped && all.feasible) assert_true(found.exact);
@@ -235,7 +198,7 @@ static void of_equal_designs_the_least_id_stands(void **state) {
         TN_OK);
     assert_int_equal(tn_decompose(&space, &(tn_decompose_options){.threads = 1}, &found, NULL), TN_OK);
     assert_true(found.exact && found.least_ids);
-    enumerate(&space, &all, &found);
+    test_enumerate(&space, &all, &found);
     assert_true(all.feasible > 0 && all.feasible < space.choices.designs);
     same_front(&space, &all, &found);
     tn_archive_free(&all.front);
@@ -258,7 +221,7 @@ static void bounds_cover_all(const char *const *set, size_t sets) {
     assert_null(found.refused);
     assert_true(found.count > 0);
     for (size_t k = 0; k < space.objectives; k++) assert_true(isfinite(found.factor[k]));
-    enumerate(&space, &all, &found);
+    test_enumerate(&space, &all, &found);
     assert_true(all.feasible > 0);
     assert_int_equal(tn_decompose(&space, &more, &again, NULL), TN_OK);
     assert_int_equal(again.count, found.count);
@@ -294,216 +257,6 @@ static void what_is_learned_is_bounded(void **state) {
     snprintf(table, sizeof table, "accuracy_table=%s", test_source("tests/space/data/layers-accuracy.csv"));
     for (size_t i = 0; i < sizeof objectives / sizeof *objectives; i++)
         bounds_cover_all((const char *const[]){table, objectives[i]}, 2);
-}
-
-/* The clock goes on by far more than the time that there is when that step begins; of one that begins "steps", once half of
- * it is done. */
-typedef struct {
-    const char *step, *now;
-} last_step;
-
-static void end_at_the_step(void *user, const char *what) {
-    last_step *its = user;
-    its->now = what;
-    if (strcmp(what, its->step) == 0 && strncmp(what, "steps", 5) != 0) tn_clock_advance(1e6);
-}
-
-static void end_at_its_half(void *user, uint64_t done, uint64_t total) {
-    const last_step *its = user;
-    assert_non_null(its->now);
-    assert_true(done >= 1 && done <= total);
-    if (strcmp(its->now, its->step) == 0 && 2 * done >= total) tn_clock_advance(1e6);
-}
-
-/* No front is found in it: that is said, and where it ended. */
-static void a_time_that_is_over_is_told(void **state) {
-    (void)state;
-    static const char bounded[] = "set=[]", split[] = "set=[build.layouts=ideal, build.buffers=separate, "
-                                                      "build.off_chip_over_bytes=4096]";
-    static const struct {
-        const char *set, *step, *said;
-    } cases[] = {{bounded, NULL, "with 0 % of the tables made"},
-                 {bounded, "steps surveyed", " % of the steps surveyed"},
-                 {bounded, "builds surveyed", "with 0 % of the builds surveyed"},
-                 {bounded, "steps tabled", " % of the tables made"},
-                 {split, NULL, "with 0 % of the tables made"},
-                 {split, "steps tabled", " % of the tables made"},
-                 {split, "builds merged", "with 100 % of the tables made"},
-                 {split, "designs priced", "with 100 % of the tables made"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        last_step its = {.step = cases[i].step};
-        const tn_progress progress = {.report = end_at_its_half, .begin = end_at_the_step, .user = &its};
-        const tn_decompose_options options = {
-            .seconds = its.step ? 1e5 : 1e-9, .threads = 1, .progress = its.step ? &progress : NULL};
-        tn_arena arena = {0};
-        tn_space space;
-        tn_decomposed found;
-        tn_error error = {0};
-        assert_int_equal(tn_space_load(test_source("tests/space/data/layers.yaml"), &cases[i].set, 1, NULL,
-                                       &arena, &space, NULL),
-                         TN_OK);
-        assert_int_equal(tn_decompose(&space, &options, &found, &error), TN_LIMIT);
-        if (!strstr(error.message, cases[i].said)) fail_msg("case %zu: %s", i, error.message);
-        const bool begun = cases[i].said[0] == ' ';
-        if (begun) assert_null(strstr(error.message, "with 0 %"));
-        if (begun) assert_null(strstr(error.message, "with 100 %"));
-        tn_arena_free(&arena);
-    }
-}
-
-/* Where tables may take a part of the time alone, others find a front in the rest. */
-static void tables_that_take_too_long_are_told(void **state) {
-    (void)state;
-    static const char *const steps[] = {"steps surveyed", "steps tabled"};
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        last_step its = {.step = steps[i]};
-        const tn_progress progress = {.report = end_at_its_half, .begin = end_at_the_step, .user = &its};
-        const tn_decompose_options options = {
-            .seconds = 1e9, .table_seconds = 1e5, .threads = 1, .progress = &progress};
-        tn_arena arena = {0};
-        tn_space space;
-        tn_decomposed found;
-        assert_int_equal(
-            tn_space_load(test_source("tests/space/data/layers.yaml"), NULL, 0, NULL, &arena, &space, NULL),
-            TN_OK);
-        assert_int_equal(tn_decompose(&space, &options, &found, NULL), TN_OK);
-        assert_true(found.refused && strstr(found.refused, "tables"));
-        tn_decomposed_free(&found);
-        tn_arena_free(&arena);
-    }
-}
-
-/* Ends the search, by the clock or by who waits for it, in that round of a step, when so much of it is done. */
-typedef struct {
-    const char *step;
-    uint64_t done;
-    unsigned last, rounds;
-    bool by_hand;
-    const char *now;
-} ending;
-
-/* The space of single layers, as it is and where prices split. */
-static const struct {
-    const char *set;
-    ending its;
-} endings[] = {{"set=[]", {.step = "builds merged", .done = 1}},
-               {"set=[build.layouts=ideal, build.buffers=separate, build.off_chip_over_bytes=4096]",
-                {.step = "designs priced", .done = 5}}};
-enum { ENDINGS = sizeof endings / sizeof *endings };
-
-static void note_the_step(void *user, const char *what) {
-    ((ending *)user)->now = what;
-}
-
-static void end_the_last_round(void *user, uint64_t done, uint64_t total) {
-    ending *its = user;
-    (void)total;
-    if (done != its->done || strcmp(its->now, its->step) != 0 || ++its->rounds != its->last) return;
-    if (its->by_hand)
-        tn_interrupt();
-    else
-        tn_clock_advance(1e6);
-}
-
-static void load_layers(const char *const *set, size_t sets, tn_arena *arena, tn_space *space) {
-    assert_int_equal(
-        tn_space_load(test_source("tests/space/data/layers.yaml"), set, sets, NULL, arena, space, NULL),
-        TN_OK);
-}
-
-/* Each found design has the price that it has by itself. */
-static void check_prices(const tn_space *space, const tn_decomposed *found) {
-    tn_evaluator *evaluator;
-    assert_int_equal(tn_evaluator_new(space, &evaluator, NULL), TN_OK);
-    for (size_t i = 0; i < found->count; i++) {
-        tn_evaluation alone;
-        uint32_t cause;
-        assert_int_equal(
-            tn_evaluate_digits(evaluator, found->digit + i * space->choices.count, &alone, &cause, NULL),
-            TN_OK);
-        assert_int_equal(cause, TN_CAUSE_NONE);
-        for (size_t k = 0; k < space->objectives; k++)
-            assert_true(space->objective[k]->get(&alone) == space->objective[k]->get(&found->evaluation[i]));
-    }
-    tn_evaluator_free(evaluator);
-}
-
-/* With a time the last front that was finished counts, whatever ends it. */
-static void a_front_in_time_stays(void **state) {
-    (void)state;
-    for (int i = 0; i < 2 * ENDINGS; i++) {
-        ending its = endings[i / 2].its;
-        const tn_progress progress = {.report = end_the_last_round, .begin = note_the_step, .user = &its};
-        tn_arena arena = {0};
-        tn_space space;
-        tn_decomposed found;
-        truth all = {0};
-        its.by_hand = i % 2;
-        its.last = 2;
-        load_layers(&endings[i / 2].set, 1, &arena, &space);
-        const tn_status status =
-            tn_decompose(&space, &(tn_decompose_options){.seconds = 1e5, .threads = 1, .progress = &progress},
-                         &found, NULL);
-        tn_interrupt_clear();
-        assert_int_equal(status, TN_OK);
-        assert_int_equal(its.rounds, 2);
-        assert_true(found.count > 0 && found.certified && !found.exact);
-        check_prices(&space, &found);
-        enumerate(&space, &all, &found);
-        tn_archive_free(&all.front);
-        tn_decomposed_free(&found);
-        tn_arena_free(&arena);
-    }
-}
-
-/* The space, its search ended before there is a certificate: by who waits for it, or by the clock. */
-static void decompose_until(ending its, const char *const *set, size_t sets, tn_arena *arena, tn_space *space,
-                            tn_decomposed *found) {
-    const tn_progress progress = {.report = end_the_last_round, .begin = note_the_step, .user = &its};
-    const tn_decompose_options options = {
-        .seconds = its.by_hand ? 0 : 1e5, .epsilon = 0.05, .threads = 1, .progress = &progress};
-    its.last = 1;
-    load_layers(set, sets, arena, space);
-    const tn_status status = tn_decompose(space, &options, found, NULL);
-    tn_interrupt_clear();
-    assert_int_equal(status, TN_OK);
-}
-
-/* What was priced before is the result, of which nothing is promised. */
-static void what_was_priced_stays(void **state) {
-    (void)state;
-    for (int i = 0; i < 2 * ENDINGS; i++) {
-        ending its = endings[i / 2].its;
-        tn_arena arena = {0};
-        tn_space space;
-        tn_decomposed found;
-        its.by_hand = i % 2;
-        decompose_until(its, &endings[i / 2].set, 1, &arena, &space, &found);
-        assert_null(found.refused);
-        assert_true(found.count > 0 && found.count <= found.evaluated);
-        assert_true(!found.certified && !found.exact && !found.none_fits);
-        check_prices(&space, &found);
-        tn_decomposed_free(&found);
-        tn_arena_free(&arena);
-    }
-}
-
-/* Where none of that fits it is told what they lack, and that others may. */
-static void what_was_priced_tells_what_it_lacks(void **state) {
-    (void)state;
-    static const char *const none_fits = "constraints=['uram <= 10']";
-    for (int by_hand = 0; by_hand < 2; by_hand++) {
-        ending its = endings[0].its;
-        tn_arena arena = {0};
-        tn_space space;
-        tn_decomposed found;
-        its.by_hand = by_hand;
-        decompose_until(its, &none_fits, 1, &arena, &space, &found);
-        assert_true(found.count == 0 && found.evaluated > 0 && !found.certified && !found.none_fits);
-        assert_int_equal(found.cause[TN_CAUSE_CONSTRAINT], found.evaluated);
-        tn_decomposed_free(&found);
-        tn_arena_free(&arena);
-    }
 }
 
 /* The space of single layers under a constraint. */
@@ -572,11 +325,6 @@ int main(void) {
         cmocka_unit_test(of_equal_designs_the_least_id_stands),
         cmocka_unit_test(what_does_not_split_is_bounded),
         cmocka_unit_test(what_is_learned_is_bounded),
-        cmocka_unit_test(a_time_that_is_over_is_told),
-        cmocka_unit_test(tables_that_take_too_long_are_told),
-        cmocka_unit_test(a_front_in_time_stays),
-        cmocka_unit_test(what_was_priced_stays),
-        cmocka_unit_test(what_was_priced_tells_what_it_lacks),
         cmocka_unit_test(what_has_no_bound_is_refused),
         cmocka_unit_test(builds_that_nothing_fits_are_left_out),
     };
