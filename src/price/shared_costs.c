@@ -1,6 +1,7 @@
 #include "price/shared_costs.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 static const uint32_t NONE = UINT32_MAX;
 
@@ -34,22 +35,38 @@ static void find_least(bounder *state, uint32_t t, uint32_t side) {
     }
 }
 
+/* Of a row of costs with what is added to each. */
+static double least_of_row(const double *cost, const double *added, uint32_t count) {
+    double least = INFINITY;
+    for (uint32_t i = 0; i < count; i++) {
+        const double sum = cost[i] + added[i];
+        least = sum < least ? sum : least;
+    }
+    return least;
+}
+
+static void lower_row(const double *cost, double added, uint32_t count, double *row) {
+    for (uint32_t i = 0; i < count; i++) {
+        const double sum = cost[i] + added;
+        row[i] = sum < row[i] ? sum : row[i];
+    }
+}
+
 /* The least that the term costs with each class of one side, whose own price is not in it. */
 static void find_marginals(const bounder *state, uint32_t t, uint32_t side, double *marginal) {
     const tn_cost_term *term = &state->costs->term[t];
     double *const *least = state->least[t];
-    const double *cost = term->cost;
-    uint32_t at[TN_TERM_VARIABLES];
-    for (uint32_t c = 0; c < term->classes[side]; c++) marginal[c] = INFINITY;
-    for (at[0] = 0; at[0] < term->classes[0]; at[0]++)
-        for (at[1] = 0; at[1] < term->classes[1]; at[1]++) {
-            double both = 0;
-            if (side != 0) both += least[0][at[0]];
-            if (side != 1) both += least[1][at[1]];
-            for (at[2] = 0; at[2] < term->classes[2]; at[2]++) {
-                const double sum = both + *cost++ + (side != 2 ? least[2][at[2]] : 0);
-                if (sum < marginal[at[side]]) marginal[at[side]] = sum;
-            }
+    const uint32_t *classes = term->classes;
+    const double *row = term->cost;
+    for (uint32_t c = 0; c < classes[side]; c++) marginal[c] = INFINITY;
+    for (uint32_t a = 0; a < classes[0]; a++)
+        for (uint32_t b = 0; b < classes[1]; b++, row += classes[2]) {
+            const double both = (side != 0 ? least[0][a] : 0) + (side != 1 ? least[1][b] : 0);
+            if (side == 2)
+                lower_row(row, both, classes[2], marginal);
+            else
+                marginal[side == 0 ? a : b] =
+                    fmin(marginal[side == 0 ? a : b], both + least_of_row(row, least[2], classes[2]));
         }
 }
 
@@ -126,16 +143,17 @@ static tn_status begin(bounder *state, tn_arena *arena, tn_error *error) {
 
 tn_status tn_shared_costs_bound(const tn_shared_costs *costs, tn_arena *arena, double *bound,
                                 tn_error *error) {
-    enum { ROUNDS_MOST = 40, STALE_MOST = 3 };
-    static const double little = 2e-4;
+    enum { ROUNDS_MOST = 40 };
+    static const double little = 1e-3;
     bounder state = {.costs = costs};
     TN_TRY(begin(&state, arena, error));
     *bound = sum_of_least(&state);
-    for (int round = 0, stale = 0; round < ROUNDS_MOST && stale < STALE_MOST; round++) {
+    bool better = true;
+    for (int round = 0; round < ROUNDS_MOST && better; round++) {
         for (uint32_t v = 0; v < costs->variables; v++)
             if (state.first[v + 1] > state.first[v]) take_turn(&state, v);
         const double now = sum_of_least(&state);
-        stale = now < *bound * (1 + little) ? stale + 1 : 0;
+        better = now > *bound * (1 + little);
         *bound = fmax(*bound, now);
     }
     return TN_OK;
