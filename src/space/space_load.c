@@ -94,13 +94,14 @@ static tn_status read_choices(const space_file *file, tn_arena *arena, tn_space 
         TN_TRY(tn_axis_decode(key, node->key[i]->position, node->item[i], space->model, arena,
                               &space->choices.axis[space->choices.count++], error));
     }
+    TN_TRY(tn_layer_choices_tie(file->tied, arena, space, error));
+    TN_TRY(tn_layer_choices_check(space, error));
+    TN_TRY(tn_space_settle(file->settle, arena, space, error));
     for (size_t i = 0; i < space->choices.count; i++) {
         if (space->choices.axis[i].kind == TN_AXIS_MODEL) space->model_choice = i;
         if (space->choices.axis[i].kind == TN_AXIS_DEVICE) space->device_choice = i;
     }
-    TN_TRY(tn_layer_choices_tie(file->tied, arena, space, error));
-    TN_TRY(tn_layer_choices_check(space, error));
-    return tn_space_settle(file->settle, arena, space, error);
+    return TN_OK;
 }
 
 /* When a choice takes its place among the outer ones; those of builds have none. Models and devices first, then model keys, so

@@ -122,6 +122,56 @@ static tn_summary sweep(const char *name, uint64_t shard, uint64_t shards) {
     return summary;
 }
 
+/* A space with tied choices, on the device or with a choice of devices behind them. */
+static tn_space tied_space(const char *before, const char *behind, tn_arena *own) {
+    static const char body[] =
+        "kind: space\nname: tied\nmodel: %s/tests/space/data/small-transformer.yaml\n%s"
+        "tied: [[layers.query.rank, layers.key.rank]]\nchoices:\n  layers.query.rank: [2, 3]\n"
+        "  build.rows: [1, 2]\n  layers.key.rank: [2, 3]\n  build.sharing: [shared, per-phase]\n%s"
+        "  weights.table.rank: [2, 5, 8]\n";
+    tn_space made;
+    tn_error error = {0};
+    const char *path = test_in_folder("tied.yaml");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, body, TEST_SOURCE_DIR, before, behind);
+    assert_int_equal(fclose(file), 0);
+    test_ok(tn_space_load(path, NULL, 0, NULL, own, &made, &error), &error);
+    return made;
+}
+
+/* Tied choices are one, so those behind them move up. */
+static void devices_behind_tied_choices_are_found(void **state) {
+    (void)state;
+    static const char *const names[] = {"zcu102", "u55c"};
+    tn_arena own = {0};
+    tn_evaluator *evaluator, *of_one[2];
+    const tn_space both = tied_space("", "  device: [zcu102, u55c]\n", &own);
+    tn_space one[2];
+    assert_int_equal(tn_evaluator_new(&both, &evaluator, NULL), TN_OK);
+    for (size_t d = 0; d < 2; d++) {
+        char line[64];
+        snprintf(line, sizeof line, "device: %s\n", names[d]);
+        one[d] = tied_space(line, "", &own);
+        assert_int_equal(tn_evaluator_new(&one[d], &of_one[d], NULL), TN_OK);
+        assert_int_equal(2 * one[d].choices.designs, both.choices.designs);
+    }
+    for (uint64_t id = 0; id < both.choices.designs; id++) {
+        const size_t device = tn_space_device_of(&both, id);
+        tn_evaluation its, alone;
+        uint32_t cause, cause_alone;
+        /* the last choice has three values, the devices are before it */
+        evaluate(&both, evaluator, id, &its, &cause);
+        evaluate(&one[device], of_one[device], id / 6 * 3 + id % 3, &alone, &cause_alone);
+        assert_int_equal(device, id / 3 % 2);
+        assert_int_equal(cause, cause_alone);
+        assert_memory_equal(&its.price, &alone.price, sizeof its.price);
+    }
+    for (size_t d = 0; d < 2; d++) tn_evaluator_free(of_one[d]);
+    tn_evaluator_free(evaluator);
+    tn_arena_free(&own);
+}
+
 static void assert_same_front(const char *one, const char *other) {
     char path[2][160], *data[2];
     size_t length[2];
@@ -235,6 +285,7 @@ static void nonsense_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(designs_are_those_of_their_model_and_device),
+        cmocka_unit_test(devices_behind_tied_choices_are_found),
         cmocka_unit_test(shards_merge_to_the_whole),
         cmocka_unit_test(folders_are_asked_by_device),
         cmocka_unit_test(another_device_in_the_folder_is_refused),
