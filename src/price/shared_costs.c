@@ -62,11 +62,12 @@ static void find_marginals(const bounder *state, uint32_t t, uint32_t side, doub
     for (uint32_t a = 0; a < classes[0]; a++)
         for (uint32_t b = 0; b < classes[1]; b++, row += classes[2]) {
             const double both = (side != 0 ? least[0][a] : 0) + (side != 1 ? least[1][b] : 0);
-            if (side == 2)
+            if (side == 2) {
                 lower_row(row, both, classes[2], marginal);
-            else
-                marginal[side == 0 ? a : b] =
-                    fmin(marginal[side == 0 ? a : b], both + least_of_row(row, least[2], classes[2]));
+                continue;
+            }
+            double *own = &marginal[side == 0 ? a : b];
+            *own = fmin(*own, both + least_of_row(row, least[2], classes[2]));
         }
 }
 

@@ -262,27 +262,26 @@ static tn_status check(const tn_space *space, const tn_sweep_options *options, t
     return TN_OK;
 }
 
-/* Guesses of what methods take, in seconds of one thread. */
-typedef struct {
-    double enumeration, tables;
-} method_seconds;
-
-/* By what it takes to make a step, to search its builds, and to price a part of it under a build, with two encoders on a core of
- * 2023. */
-static tn_status guess_seconds(const tn_space *space, method_seconds *guess, tn_error *error) {
+/* Whether a time is likely to be enough for every design, or tables of parts would take as long: by what it takes one thread to make
+ * a step, to search its builds, and to price a part of it under a build, with two encoders on a core of 2023. */
+static tn_status is_soon_enumerated(const tn_space *space, const tn_sweep_options *options, bool *soon,
+                                    tn_error *error) {
     static const double step = 1e-3, builds = 2e-3, part = 2e-5;
-    double options = 0;
+    double parts = 0;
     tn_arena arena = {0};
     tn_units units;
+    *soon = options->seconds > 0 && !options->has_epsilon && tn_can_enumerate(space);
+    if (!*soon) return TN_OK;
     const tn_status status = tn_units_find(space, &arena, &units, error);
-    for (uint32_t u = 0; status == TN_OK && u < units.count; u++) options += (double)units.unit[u].options;
+    for (uint32_t u = 0; status == TN_OK && u < units.count; u++) parts += (double)units.unit[u].options;
     tn_arena_free(&arena);
     for (size_t i = 0; i < space->outers; i++) {
         const tn_axis *axis = &space->choices.axis[space->outer[i]];
-        if (axis->kind == TN_AXIS_MODEL_KEY) options *= (double)axis->count;
+        if (axis->kind == TN_AXIS_MODEL_KEY) parts *= (double)axis->count;
     }
-    *guess = (method_seconds){.enumeration = (double)space->outer_count * (step + builds),
-                              .tables = options * (step + (double)space->inner_count * part)};
+    const double tables = parts * (step + (double)space->inner_count * part),
+                 time = options->seconds * tn_thread_count(options->threads);
+    *soon = (double)space->outer_count * (step + builds) < fmax(time / 2, tables);
     return status;
 }
 
@@ -310,19 +309,15 @@ tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options
                           const tn_progress *progress, tn_summary *summary, tn_error *error) {
     const double begun = tn_clock_seconds();
     const char *refused = NULL;
-    method_seconds guess;
+    bool soon = false;
     tn_sweep_options asked = *options, plain = without_certificate(options);
     TN_TRY(check(space, options, error));
     if (is_enumeration(space, options)) return enumerate(space, options, folder, progress, summary, error);
     TN_TRY(choose_method(space, options, folder, &asked.method, error));
     if (asked.method == TN_ENUMERATE) return enumerate(space, &plain, folder, progress, summary, error);
     if (asked.method == TN_EVOLVE) return evolve(space, &plain, begun, folder, progress, summary, error);
-    TN_TRY(guess_seconds(space, &guess, error));
-    const double time = options->seconds * tn_thread_count(options->threads);
-    const bool timed = asked.method == TN_METHOD_AUTO && options->seconds > 0,
-               soon = guess.enumeration < fmax(time / 2, guess.tables);
-    if (timed && !options->has_epsilon && soon && tn_can_enumerate(space))
-        return enumerate(space, &plain, folder, progress, summary, error);
+    if (asked.method == TN_METHOD_AUTO) TN_TRY(is_soon_enumerated(space, options, &soon, error));
+    if (soon) return enumerate(space, &plain, folder, progress, summary, error);
     TN_TRY(decompose(space, &asked, folder, progress, summary, &refused, error));
     if (!refused) return TN_OK;
     if (asked.method == TN_DECOMPOSE) return refuse(space, refused, error);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "search/archived_designs.h"
 #include "search/certificate.h"
 
 #include <math.h>
@@ -207,23 +208,6 @@ static void certify(const tn_reach *reaching, tn_decomposed *found) {
         reaching->members == 0 && reaching->bounded && (reaching->bounds.count == 0 || knows_all);
 }
 
-static tn_status take_members(tn_reach *reaching, tn_decomposed *found, tn_error *error) {
-    tn_point *point = NULL;
-    found->count = reaching->archive.count;
-    tn_status status = TN_ALLOC(found->count, &point, error);
-    if (status == TN_OK) status = TN_ALLOC(found->count * reaching->choices, &found->digit, error);
-    if (status == TN_OK) status = TN_ALLOC(found->count, &found->evaluation, error);
-    if (status == TN_OK) tn_archive_points(&reaching->archive, point);
-    for (size_t i = 0; status == TN_OK && i < found->count; i++) {
-        size_t member = (size_t)point[i].id;
-        memcpy(found->digit + i * reaching->choices, reaching->member_digit + member * reaching->choices,
-               reaching->choices * sizeof *found->digit);
-        found->evaluation[i] = reaching->evaluation[member];
-    }
-    tn_free(point);
-    return status;
-}
-
 tn_status tn_bounded_front(tn_decomposing *state, tn_decomposed *found, tn_error *error) {
     const bool timed = state->options->seconds > 0;
     tn_reach reaching = {.state = state,
@@ -237,7 +221,10 @@ tn_status tn_bounded_front(tn_decomposing *state, tn_decomposed *found, tn_error
     tn_sums_begin(&reaching.bounds, reaching.objectives);
     tn_status status = seek(&reaching, error);
     if (status == TN_OK) certify(&reaching, found);
-    if (status == TN_OK) status = take_members(&reaching, found, error);
+    if (status == TN_OK)
+        status =
+            tn_archived_designs(&reaching.archive, reaching.choices, reaching.member_digit,
+                                reaching.evaluation, &found->count, &found->digit, &found->evaluation, error);
     for (size_t i = 0; i < state->tasks; i++)
         if (state->task[i].front.option) tn_build_front_free(&state->task[i].front, state->units.count);
     tn_archive_free(&reaching.archive);

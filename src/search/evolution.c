@@ -7,6 +7,7 @@
 #include "base/threads.h"
 #include "front/archive.h"
 #include "front/knee.h"
+#include "search/archived_designs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -75,9 +76,7 @@ static tn_status note(evolution *population, const uint32_t *digit, size_t *entr
 /* ---- breeding ---- */
 
 static bool are_alike(const tn_axis *a, const tn_axis *b) {
-    const bool of_weight = a->kind == TN_AXIS_FORMAT || a->kind == TN_AXIS_FOLDING ||
-                           a->kind == TN_AXIS_RANK || a->kind == TN_AXIS_FLOW;
-    return of_weight && a->kind == b->kind && a->count == b->count;
+    return tn_axis_is_of_weight(a) && a->kind == b->kind && a->count == b->count;
 }
 
 static tn_status find_likes(evolution *population, tn_error *error) {
@@ -317,7 +316,6 @@ static tn_status generations(evolution *population, tn_error *error) {
 static tn_status keep_front(evolution *population, tn_evolved *found, tn_error *error) {
     const tn_space *space = population->space;
     tn_archive front;
-    tn_point *point = NULL;
     tn_archive_begin(&front, space->objectives);
     tn_status status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < population->finished; i++) {
@@ -327,22 +325,11 @@ static tn_status keep_front(evolution *population, tn_evolved *found, tn_error *
         tn_space_point(space, &population->evaluation[i], i, &own);
         status = tn_archive_offer(&front, &own, error);
     }
-    if (status == TN_OK) status = TN_ALLOC(front.count, &point, error);
-    if (status == TN_OK) status = TN_ALLOC(front.count * space->choices.count, &found->digit, error);
-    if (status == TN_OK) status = TN_ALLOC(front.count, &found->evaluation, error);
-    if (status == TN_OK) {
-        tn_archive_points(&front, point);
-        found->count = front.count;
-        for (size_t i = 0; i < found->count; i++) {
-            memcpy(found->digit + i * space->choices.count,
-                   population->digit + point[i].id * space->choices.count,
-                   space->choices.count * sizeof *found->digit);
-            found->evaluation[i] = population->evaluation[point[i].id];
-        }
-    }
+    if (status == TN_OK)
+        status = tn_archived_designs(&front, space->choices.count, population->digit, population->evaluation,
+                                     &found->count, &found->digit, &found->evaluation, error);
     found->evaluated = population->finished;
     tn_archive_free(&front);
-    tn_free(point);
     return status;
 }
 

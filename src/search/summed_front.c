@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "front/archive.h"
+#include "search/archived_designs.h"
 #include "search/certificate.h"
 
 #include <math.h>
@@ -336,47 +337,44 @@ static tn_status pass(tn_decomposing *state, double epsilon, tn_decomposed *foun
     return status;
 }
 
-/* The design behind a place in both fronts, one behind the other. */
-static void put_design(const tn_decomposed *first, const tn_decomposed *second, size_t choices,
-                       uint64_t place, tn_decomposed *joined) {
-    const tn_decomposed *from = place < first->count ? first : second;
-    const size_t own = (size_t)(place - (from == first ? 0 : first->count));
-    memcpy(joined->digit + joined->count * choices, from->digit + own * choices,
-           choices * sizeof *from->digit);
-    joined->evaluation[joined->count++] = from->evaluation[own];
+/* All designs of both, one behind the other. */
+static tn_status list_both(const tn_decomposed *first, const tn_decomposed *second, size_t choices,
+                           tn_decomposed *both, tn_error *error) {
+    const tn_decomposed *part[] = {first, second};
+    TN_TRY(TN_ALLOC((first->count + second->count) * choices, &both->digit, error));
+    TN_TRY(TN_ALLOC(first->count + second->count, &both->evaluation, error));
+    for (int i = 0; i < 2; i++) {
+        if (part[i]->count == 0) continue;
+        memcpy(both->digit + both->count * choices, part[i]->digit,
+               part[i]->count * choices * sizeof *both->digit);
+        memcpy(both->evaluation + both->count, part[i]->evaluation,
+               part[i]->count * sizeof *both->evaluation);
+        both->count += part[i]->count;
+    }
+    return TN_OK;
 }
 
 /* The front of both, with what is known of the first: what covers a design there is as good or covered here. */
 static tn_status join_fronts(const tn_space *space, tn_decomposed *first, const tn_decomposed *second,
                              tn_error *error) {
-    const size_t all = first->count + second->count;
-    tn_decomposed joined = *first;
-    tn_point *member = NULL, point;
+    tn_decomposed both = {0}, joined = *first;
     tn_archive archive;
-    joined.count = 0;
     joined.digit = NULL;
     joined.evaluation = NULL;
     tn_archive_begin(&archive, space->objectives);
-    tn_status status = TN_ALLOC(all * space->choices.count, &joined.digit, error);
-    if (status == TN_OK) status = TN_ALLOC(all, &joined.evaluation, error);
-    for (size_t i = 0; status == TN_OK && i < all; i++) {
-        tn_space_point(space,
-                       i < first->count ? &first->evaluation[i] : &second->evaluation[i - first->count], i,
-                       &point);
+    tn_status status = list_both(first, second, space->choices.count, &both, error);
+    for (size_t i = 0; status == TN_OK && i < both.count; i++) {
+        tn_point point;
+        tn_space_point(space, &both.evaluation[i], i, &point);
         status = tn_archive_offer(&archive, &point, error);
     }
-    if (status == TN_OK) status = TN_ALLOC(archive.count, &member, error);
-    if (status == TN_OK) {
-        tn_archive_points(&archive, member);
-        for (size_t i = 0; i < archive.count; i++)
-            put_design(first, second, space->choices.count, member[i].id, &joined);
-        tn_decomposed_free(first);
-        *first = joined;
-    } else {
-        tn_decomposed_free(&joined);
-    }
+    if (status == TN_OK)
+        status = tn_archived_designs(&archive, space->choices.count, both.digit, both.evaluation,
+                                     &joined.count, &joined.digit, &joined.evaluation, error);
+    tn_decomposed_free(status == TN_OK ? first : &joined);
+    if (status == TN_OK) *first = joined;
+    tn_decomposed_free(&both);
     tn_archive_free(&archive);
-    tn_free(member);
     return status;
 }
 

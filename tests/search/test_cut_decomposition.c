@@ -15,6 +15,12 @@
 #include <cmocka.h>
 #include <string.h>
 
+static void load_layers(const char *const *set, size_t sets, tn_arena *arena, tn_space *space) {
+    assert_int_equal(
+        tn_space_load(test_source("tests/space/data/layers.yaml"), set, sets, NULL, arena, space, NULL),
+        TN_OK);
+}
+
 /* The clock goes on by far more than the time that there is when that step begins; of one that begins "steps", once half of
  * it is done. */
 typedef struct {
@@ -58,9 +64,7 @@ static void a_time_that_is_over_is_told(void **state) {
         tn_space space;
         tn_decomposed found;
         tn_error error = {0};
-        assert_int_equal(tn_space_load(test_source("tests/space/data/layers.yaml"), &cases[i].set, 1, NULL,
-                                       &arena, &space, NULL),
-                         TN_OK);
+        load_layers(&cases[i].set, 1, &arena, &space);
         assert_int_equal(tn_decompose(&space, &options, &found, &error), TN_LIMIT);
         if (!strstr(error.message, cases[i].said)) fail_msg("case %zu: %s", i, error.message);
         const bool begun = cases[i].said[0] == ' ';
@@ -82,9 +86,7 @@ static void tables_that_take_too_long_are_told(void **state) {
         tn_arena arena = {0};
         tn_space space;
         tn_decomposed found;
-        assert_int_equal(
-            tn_space_load(test_source("tests/space/data/layers.yaml"), NULL, 0, NULL, &arena, &space, NULL),
-            TN_OK);
+        load_layers(NULL, 0, &arena, &space);
         assert_int_equal(tn_decompose(&space, &options, &found, NULL), TN_OK);
         assert_true(found.refused && strstr(found.refused, "tables"));
         tn_decomposed_free(&found);
@@ -126,9 +128,7 @@ static void tables_are_given_up_when_they_are_too_slow(void **state) {
         tn_arena arena = {0};
         tn_space space;
         tn_decomposed found;
-        assert_int_equal(
-            tn_space_load(test_source("tests/space/data/layers.yaml"), NULL, 0, NULL, &arena, &space, NULL),
-            TN_OK);
+        load_layers(NULL, 0, &arena, &space);
         assert_int_equal(tn_decompose(&space, &options, &found, NULL), alone ? TN_LIMIT : TN_OK);
         if (!alone) assert_true(found.refused && strstr(found.refused, "tables"));
         assert_int_equal(its.reports, alone ? 2 : 1);
@@ -167,12 +167,6 @@ static void end_the_last_round(void *user, uint64_t done, uint64_t total) {
         tn_interrupt();
     else
         tn_clock_advance(1e6);
-}
-
-static void load_layers(const char *const *set, size_t sets, tn_arena *arena, tn_space *space) {
-    assert_int_equal(
-        tn_space_load(test_source("tests/space/data/layers.yaml"), set, sets, NULL, arena, space, NULL),
-        TN_OK);
 }
 
 /* Each found design has the price that it has by itself. */

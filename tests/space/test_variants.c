@@ -48,6 +48,18 @@ static size_t value_of(uint64_t id, const char *key) {
     return 0;
 }
 
+static tn_space written_space(const char *text, tn_arena *own) {
+    tn_space made;
+    tn_error error = {0};
+    const char *path = test_in_folder("written.yaml");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+    test_ok(tn_space_load(path, NULL, 0, NULL, own, &made, &error), &error);
+    return made;
+}
+
 /* The same space of one model and one device, which its keys name. */
 static tn_space space_of(const char *model, const char *device, tn_arena *own) {
     static const char body[] =
@@ -55,15 +67,9 @@ static tn_space space_of(const char *model, const char *device, tn_arena *own) {
         "  weights.square.rank: [2, 4]\n  build.rows: [1, 2, 16]\n  sequence: [4, 8]\n"
         "caps: {dsp: 50 %%}\nconstraints: [bram18 <= 50 %%]\n"
         "objectives: [seconds_per_step, on_chip_bytes, dsp]\n";
-    tn_space single;
-    tn_error error = {0};
-    const char *path = test_in_folder("single.yaml");
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fprintf(file, body, TEST_SOURCE_DIR, model, device);
-    assert_int_equal(fclose(file), 0);
-    test_ok(tn_space_load(path, NULL, 0, NULL, own, &single, &error), &error);
-    return single;
+    char text[1024];
+    snprintf(text, sizeof text, body, TEST_SOURCE_DIR, model, device);
+    return written_space(text, own);
 }
 
 static void evaluate(const tn_space *variant, tn_evaluator *evaluator, uint64_t id, tn_evaluation *evaluation,
@@ -129,15 +135,9 @@ static tn_space tied_space(const char *before, const char *behind, tn_arena *own
         "tied: [[layers.query.rank, layers.key.rank]]\nchoices:\n  layers.query.rank: [2, 3]\n"
         "  build.rows: [1, 2]\n  layers.key.rank: [2, 3]\n  build.sharing: [shared, per-phase]\n%s"
         "  weights.table.rank: [2, 5, 8]\n";
-    tn_space made;
-    tn_error error = {0};
-    const char *path = test_in_folder("tied.yaml");
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fprintf(file, body, TEST_SOURCE_DIR, before, behind);
-    assert_int_equal(fclose(file), 0);
-    test_ok(tn_space_load(path, NULL, 0, NULL, own, &made, &error), &error);
-    return made;
+    char text[1024];
+    snprintf(text, sizeof text, body, TEST_SOURCE_DIR, before, behind);
+    return written_space(text, own);
 }
 
 /* Tied choices are one, so those behind them move up. */
